@@ -40,7 +40,7 @@ def cells(nb):
 def main():
     nb = json.loads((root/'nbs/index.ipynb').read_text())
     for f in files.glob('*'): f.unlink()
-    out = dict(nbformat=4, nbformat_minor=5, metadata=nb['metadata'], cells=[dict(c, id=f'c{i}') for i, c in enumerate(cells(nb))])
+    out = dict(nbformat=4, nbformat_minor=5, metadata=dict(nb['metadata'], language_info=dict(name='python')), cells=[dict(c, id=f'c{i}') for i, c in enumerate(cells(nb))])
     for c in out['cells']:
         if c['cell_type'] == 'code': c['execution_count'] = None
         else: c.pop('outputs', None)

@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['Packed', 'pack', 'unpack', 'pack_int4', 'unpack_int4', 'nbytes', 'bits_per_value']
 
-# %% ../nbs/01_packing.ipynb #fbbe27fe
+# %% ../nbs/01_packing.ipynb #a02671df
 from typing import NamedTuple
 import mlx.core as mx
 
-# %% ../nbs/01_packing.ipynb #3050e298
+# %% ../nbs/01_packing.ipynb #04d8591c
 def _affine(x, bits):
     "Scale and bias, each (..., 1), of groups x (..., g) in float32, by the rule of MLX's CPU quantizer"
     lo, hi = x.min(-1, keepdims=True), x.max(-1, keepdims=True)
@@ -20,21 +20,21 @@ def _affine(x, bits):
     ok = n != 0
     return mx.where(ok, edge / mx.where(ok, n, 1), step), mx.where(ok, edge, 0)
 
-# %% ../nbs/01_packing.ipynb #0c5d50b6
+# %% ../nbs/01_packing.ipynb #19212909
 def _words(c, bits):
     "Codes (..., D) as uint32 words (..., D*bits/32), the first code in the lowest bits"
     *lead, D = c.shape; per = 32 // bits
     shift = mx.arange(per, dtype=mx.uint32) * bits
     return (c.astype(mx.uint32).reshape(*lead, D//per, per) << shift).sum(-1)
 
-# %% ../nbs/01_packing.ipynb #df95a259
+# %% ../nbs/01_packing.ipynb #519e3103
 def _codes(w, bits):
     "uint32 words (..., W) as uint32 codes (..., W*32/bits)"
     *lead, W = w.shape; per = 32 // bits
     shift = mx.arange(per, dtype=mx.uint32) * bits
     return ((w[..., None] >> shift) & (2**bits - 1)).reshape(*lead, W*per)
 
-# %% ../nbs/01_packing.ipynb #a4e75588
+# %% ../nbs/01_packing.ipynb #a0209718
 class Packed(NamedTuple):
     """An array x (..., N, D) in 4 or 8 bits a number, in groups of g.
     `codes`: (..., N, D*bits/32) uint32. `scales`, `biases`: (..., N, D/g) if axis is -1, (..., ceil(N/g), D) if -2."""
@@ -43,7 +43,7 @@ class Packed(NamedTuple):
     biases: mx.array
     axis: int = -1
 
-# %% ../nbs/01_packing.ipynb #51629380
+# %% ../nbs/01_packing.ipynb #97b6a915
 def _want(ok, name, got, wanted):
     if not ok: raise ValueError(f'{name}: got {got}, wanted {wanted}')
 
@@ -52,18 +52,19 @@ def _check_layout(bits, group_size, axis):
     _want(group_size in (32, 64, 128), 'group_size', group_size, '32, 64 or 128')
     _want(axis in (-1, -2), 'axis', axis, '-1 (groups along D) or -2 (groups along N)')
 
-# %% ../nbs/01_packing.ipynb #5127b336
+# %% ../nbs/01_packing.ipynb #63fd9516
 _floats = (mx.float32, mx.float16, mx.bfloat16)
 
 def _check_x(x, bits, group_size, axis, dtype):
     _check_layout(bits, group_size, axis)
-    _want(isinstance(x, mx.array) and x.dtype in _floats, 'x', getattr(x, 'dtype', type(x).__name__), 'an mx.array of float32, float16 or bfloat16')
+    got = x.dtype if isinstance(x, mx.array) else type(x).__name__
+    _want(got in _floats, 'x', got, 'an mx.array of float32, float16 or bfloat16')
     _want(dtype in _floats, 'dtype', dtype, 'float32, float16 or bfloat16')
     _want(x.ndim >= 2, 'x', f'shape {x.shape}', 'at least (N, D)')
     unit = group_size if axis == -1 else 32 // bits
     _want(x.shape[-1] % unit == 0, 'x', f'shape {x.shape}', f'a last dimension that {unit} divides')
 
-# %% ../nbs/01_packing.ipynb #2e9610a9
+# %% ../nbs/01_packing.ipynb #f81b16f3
 def _grouped(x, g, axis):
     "x (..., N, D) as (..., N, D/g, g), or for axis -2 as (..., D, ceil(N/g), g)"
     if axis == -2:
@@ -72,7 +73,7 @@ def _grouped(x, g, axis):
         x = x.swapaxes(-1, -2)
     return x.reshape(*x.shape[:-1], x.shape[-1]//g, g)
 
-# %% ../nbs/01_packing.ipynb #94928700
+# %% ../nbs/01_packing.ipynb #49e14af6
 def _check_finite(x, scales, biases):
     if (mx.isfinite(scales) & mx.isfinite(biases)).all().item(): return
     bad = (~mx.isfinite(x)).sum().item()
@@ -80,7 +81,7 @@ def _check_finite(x, scales, biases):
     top = mx.abs(x.astype(mx.float32)).max().item()
     raise ValueError(f'x: got values up to {top:.3g}, wanted groups whose scale and bias {scales.dtype} can hold')
 
-# %% ../nbs/01_packing.ipynb #2b35eb9d
+# %% ../nbs/01_packing.ipynb #1539bf44
 def pack(x,                # (..., N, D), float32, float16 or bfloat16
          *, bits=4,        # 4 or 8 bits a code
          group_size=64,    # 32, 64 or 128 numbers share a scale and a bias
@@ -99,10 +100,12 @@ def pack(x,                # (..., N, D), float32, float16 or bfloat16
     if dtype != x.dtype: s, b = S.astype(mx.float32), B.astype(mx.float32)
     c = mx.clip(mx.round((xg - b) / s), 0, 2**bits - 1).flatten(-2)
     S, B = S.squeeze(-1), B.squeeze(-1)
-    if axis == -2: c, S, B = c.swapaxes(-1, -2)[..., :x.shape[-2], :], S.swapaxes(-1, -2), B.swapaxes(-1, -2)
+    if axis == -2:
+        c, S, B = (a.swapaxes(-1, -2) for a in (c, S, B))
+        c = c[..., :x.shape[-2], :]
     return Packed(_words(c, bits), S, B, axis)
 
-# %% ../nbs/01_packing.ipynb #77987020
+# %% ../nbs/01_packing.ipynb #aed517d9
 def _check_packed(p, bits, group_size, name='p'):
     "(N, D) of a Packed whose parts agree; else ValueError"
     _check_layout(bits, group_size, p.axis)
@@ -112,11 +115,13 @@ def _check_packed(p, bits, group_size, name='p'):
     want = (*lead, N, D//group_size) if p.axis == -1 else (*lead, -(-N//group_size), D)
     for part in ('scales', 'biases'):
         a = getattr(p, part)
-        _want(a.shape == want, f'{name}.{part}', f'shape {a.shape}', f'{want} for {N} x {D} numbers in groups of {group_size}')
-        _want(a.dtype == p.scales.dtype and a.dtype in _floats, f'{name}.{part}', a.dtype, 'one float dtype for scales and biases')
+        _want(a.shape == want, f'{name}.{part}', f'shape {a.shape}',
+              f'{want} for {N} x {D} numbers in groups of {group_size}')
+        _want(a.dtype == p.scales.dtype and a.dtype in _floats, f'{name}.{part}', a.dtype,
+              'one float dtype for scales and biases')
     return N, D
 
-# %% ../nbs/01_packing.ipynb #19ca9e0c
+# %% ../nbs/01_packing.ipynb #8e33c6c9
 def unpack(p,                # Packed, or a bare (codes, scales, biases)
            *, bits=4,        # 4 or 8 bits a code
            group_size=64,    # 32, 64 or 128
@@ -131,20 +136,20 @@ def unpack(p,                # Packed, or a bare (codes, scales, biases)
     def spread(a): return mx.repeat(a.astype(work), group_size, axis=p.axis)[..., :N, :]
     return (_codes(p.codes, bits).astype(work) * spread(p.scales) + spread(p.biases)).astype(out)
 
-# %% ../nbs/01_packing.ipynb #41adbf8f
+# %% ../nbs/01_packing.ipynb #48b94d00
 def pack_int4(x,              # (..., N, D), float32, float16 or bfloat16
               group_size=64,  # 32, 64 or 128
               axis=-1):       # groups run along D (-1, MLX's layout) or along N (-2)
     "Quantize x to a 4-bit `Packed`, as `pack`, refusing NaN, infinity and ranges beyond float32 with a ValueError"
     return pack(x, bits=4, group_size=group_size, axis=axis, check=True)
 
-# %% ../nbs/01_packing.ipynb #e172bc89
+# %% ../nbs/01_packing.ipynb #72a3f24c
 def unpack_int4(p,               # Packed, or a bare (codes, scales, biases)
                 group_size=64):  # as in pack_int4
     "The array (..., N, D) that a 4-bit `Packed` stands for, in the dtype of its scales"
     return unpack(p, bits=4, group_size=group_size)
 
-# %% ../nbs/01_packing.ipynb #e9c48e50
+# %% ../nbs/01_packing.ipynb #bb0dd133
 def nbytes(p):
     "Bytes of the three arrays of a Packed (or bare triple)"
     return sum(a.nbytes for a in Packed(*p)[:3])

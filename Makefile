@@ -4,19 +4,19 @@ SHELL = /bin/sh
 .NOTPARALLEL:
 .PHONY: help chat test lab export readme site dist clean
 
-# What a user types goes to the programs through the environment, read by neither make nor the shell:
-# quotes, dollars and apostrophes in PROMPT arrive as they are.
-unexport PROMPT MODEL KV BLAS PYTHON
-export TQ_PROMPT := $(value PROMPT)
-export TQ_MODEL := $(value MODEL)
-export TQ_KV := $(value KV)
-ifneq ($(value PYTHON),)
-export PYTHON := $(value PYTHON)
+# What is typed after `make chat` goes to the program through the environment, read by neither make nor the shell: quotes,
+# dollars and apostrophes in PROMPT arrive as they are. Only what is typed counts, not a variable that happens to be set.
+typed = $(if $(filter command,$(firstword $(origin $(1)))),$(value $(1)))
+unexport PROMPT MODEL KV ARGS BLAS
+export TQ_PROMPT := $(call typed,PROMPT)
+export TQ_MODEL := $(call typed,MODEL)
+export TQ_KV := $(call typed,KV)
+export TQ_ARGS := $(call typed,ARGS)
+ifneq ($(call typed,BLAS),)
+export TURBOQUANT_BLAS := $(call typed,BLAS)
 endif
-ifneq ($(value BLAS),)
-export TURBOQUANT_BLAS := $(value BLAS)
-endif
-extras = $(if $(filter mkl,$(value BLAS)),mkl)
+extras = $(if $(filter mkl,$(call typed,BLAS)),mkl)
+export PYTHON
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-14s %s\n' "$$a" "$$b"; done
@@ -24,10 +24,11 @@ help: ## this list
 chat: ## talk to a model; PROMPT="..." answers once; also MODEL=, KV=, BLAS=mkl, ARGS="--temp 0.7 ..."
 	@.ci/venv.sh chat $(extras)
 	@set --; \
-	[ -z "$$TQ_MODEL" ] || set -- "$$@" --model "$$TQ_MODEL"; \
-	[ -z "$$TQ_KV" ] || set -- "$$@" --kv "$$TQ_KV"; \
-	[ -z "$$TQ_PROMPT" ] || set -- "$$@" --prompt "$$TQ_PROMPT"; \
-	exec .venv/bin/turboquant-chat "$$@" $(ARGS)
+	[ -z "$$TQ_MODEL" ] || set -- "$$@" "--model=$$TQ_MODEL"; \
+	[ -z "$$TQ_KV" ] || set -- "$$@" "--kv=$$TQ_KV"; \
+	[ -z "$$TQ_PROMPT" ] || set -- "$$@" "--prompt=$$TQ_PROMPT"; \
+	eval "set -- \"\$$@\" $$TQ_ARGS"; \
+	exec .venv/bin/turboquant-chat "$$@"
 
 test: ## run every notebook and the hygiene checks; NB="nbs/01*.ipynb" for some, FLAGS="slow weights" to run those cells too
 	@rm -f .venv/summary
@@ -36,7 +37,7 @@ test: ## run every notebook and the hygiene checks; NB="nbs/01*.ipynb" for some,
 
 lab: ## JupyterLab on the notebooks
 	@.ci/venv.sh chat dev $(extras)
-	@cd nbs && exec ../.venv/bin/jupyter lab $(ARGS)
+	@eval "set -- $$TQ_ARGS"; cd nbs && exec ../.venv/bin/jupyter lab "$$@"
 
 export: ## write the modules from the notebooks, clean the notebooks, render README.md
 	@.ci/venv.sh dev
@@ -52,7 +53,7 @@ site: ## the book as a website in _docs, without Quarto
 
 dist: ## sdist and wheel in dist/
 	@.ci/venv.sh dev
-	@rm -rf dist build && .venv/bin/python -m pip --disable-pip-version-check -q install build && .venv/bin/python -m build -q
+	@rm -rf dist build && .venv/bin/python -m pip --disable-pip-version-check -q install build==1.6.1 && .venv/bin/python -m build -q
 
 clean: ## remove .venv and everything built
 	rm -rf .venv build dist _docs _proc _site_src *.egg-info

@@ -5,22 +5,22 @@
 # %% auto #0
 __all__ = ['C', 'style', 'bits', 'explore', 'plt']
 
-# %% ../nbs/00_figures.ipynb #4c957ec0
+# %% ../nbs/00_figures.ipynb #bccce292
 import base64, hashlib, html, io, itertools, json, os, re
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 from fastcore.basics import AttrDict
 from IPython.display import display
 
-# %% ../nbs/00_figures.ipynb #29328366
+# %% ../nbs/00_figures.ipynb #4b695dca
 _all_ = ['plt']
 
-# %% ../nbs/00_figures.ipynb #965a469d
+# %% ../nbs/00_figures.ipynb #69acf923
 C = AttrDict(blue='#2f7fc1', orange='#d1701a', green='#1b9273', pink='#c0609a',
              yellow='#a98500', violet='#8070c8', red='#d6493a', grey='#7f7f7f')
 _faint = '#7f7f7f50'                                       # grids and frames
 
-# %% ../nbs/00_figures.ipynb #6f599c5f
+# %% ../nbs/00_figures.ipynb #74f7f017
 _rc = {'figure.figsize': (7, 2.8), 'figure.dpi': 96, 'figure.facecolor': 'none', 'axes.facecolor': 'none',
        'savefig.facecolor': 'none', 'savefig.transparent': True, 'figure.constrained_layout.use': True,
        'font.size': 9, 'axes.titlesize': 10, 'axes.titlelocation': 'left', 'axes.labelsize': 9,
@@ -38,7 +38,7 @@ def style(**rc):
     from IPython import get_ipython
     if get_ipython(): set_matplotlib_formats('retina', metadata={'Software': None}, pil_kwargs={'optimize': True})
 
-# %% ../nbs/00_figures.ipynb #196f643e
+# %% ../nbs/00_figures.ipynb #0981a81d
 def _fields(fields, width):
     "Fields as a list of (label, lowest bit, number of bits)"
     if isinstance(fields, int): fields = [(None, i, fields) for i in range(0, width, fields)]
@@ -48,7 +48,7 @@ def _fields(fields, width):
             raise ValueError(f'fields: got bits {lo} to {lo+n-1} for {l!r}, wanted them within 0 to {width-1}')
     return out
 
-# %% ../nbs/00_figures.ipynb #f690238b
+# %% ../nbs/00_figures.ipynb #5623365c
 def bits(word, fields=4, width=32, ax=None, title=None, values=True, index=True):
     """Draw the `width` bits of the integer `word`, highest bit on the left; returns the axes.
     `fields`: a number of bits (equal fields), or a list of (label, lowest bit, number of bits[, colour]).
@@ -69,7 +69,7 @@ def bits(word, fields=4, width=32, ax=None, title=None, values=True, index=True)
     if title: ax.set_title(title)
     return ax
 
-# %% ../nbs/00_figures.ipynb #990ca495
+# %% ../nbs/00_figures.ipynb #a39bd509
 def _svg(draw, values):
     "The SVG lines of the figure that `draw(**values)` makes"
     res, f = draw(**values), io.StringIO()
@@ -87,7 +87,7 @@ def _pack_lines(frames):
     at = {l: i for i, l in enumerate(lines)}
     return list(lines), [[at[l] for l in f] for f in frames]
 
-# %% ../nbs/00_figures.ipynb #3db70470
+# %% ../nbs/00_figures.ipynb #63bc5fd2
 _js = """(()=>{for(const r of document.querySelectorAll('#ID:not([data-on])')){r.dataset.on=1;
 const d=JSON.parse(r.querySelector('[data-frames]').textContent),g=r.querySelector('img'),
 cs=[...r.querySelectorAll('input,select')];r.querySelector('.tq-controls').hidden=false;
@@ -106,7 +106,7 @@ def _control(name, vals, at):
                                    for i, v in enumerate(vals)) + '</select>'
     return f'<label style="margin-right:1.5em;white-space:nowrap">{e(nm)} {c}</label>'
 
-# %% ../nbs/00_figures.ipynb #6ecc8f29
+# %% ../nbs/00_figures.ipynb #90459121
 def _twin(draw, params, start, caption, alt):
     "The self-contained HTML of a figure with every frame drawn"
     combos = [dict(zip(params, c)) for c in itertools.product(*params.values())]
@@ -123,7 +123,7 @@ def _twin(draw, params, start, caption, alt):
             f'<img src="{uri}" alt="{html.escape(alts[combos.index(start)])}" style="max-width:100%">{cap}'
             f'<script type="application/json" data-frames>{data}</script><script>{_js.replace("ID", i)}</script></figure>')
 
-# %% ../nbs/00_figures.ipynb #4d260607
+# %% ../nbs/00_figures.ipynb #7e7313a6
 def _live():
     "Is a person's notebook front end attached (and not nbconvert, a test or a script)?"
     return any(k in os.environ for k in ('JPY_SESSION_NAME', 'VSCODE_PID', 'COLAB_RELEASE_TAG'))
@@ -138,7 +138,7 @@ def _widget(draw, params, start, caption):
     ctl = {k: one(k, v) for k, v in params.items()}
     return w.VBox([w.HBox(list(ctl.values())), w.interactive_output(draw, ctl), w.HTML(html.escape(caption))])
 
-# %% ../nbs/00_figures.ipynb #ec5b85e2
+# %% ../nbs/00_figures.ipynb #d79b6899
 def explore(draw, caption='', alt='', start=None, max_kb=400, **params):
     """Show `draw(**values)` under one control per parameter: ipywidgets in a live notebook, and always an HTML twin.
     `params`: name=list of values; `start`: the values shown first (default: the first of each).

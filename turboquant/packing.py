@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['Packed', 'pack', 'unpack', 'pack_int4', 'unpack_int4', 'nbytes', 'bits_per_value']
 
-# %% ../nbs/01_packing.ipynb #a02671df
+# %% ../nbs/01_packing.ipynb #52df5289
 from typing import NamedTuple
 import mlx.core as mx
 
-# %% ../nbs/01_packing.ipynb #04d8591c
+# %% ../nbs/01_packing.ipynb #8c8e4c77
 def _affine(x, bits):
     "Scale and bias, each (..., 1), of groups x (..., g) in float32, by the rule of MLX's CPU quantizer"
     lo, hi = x.min(-1, keepdims=True), x.max(-1, keepdims=True)
@@ -20,21 +20,21 @@ def _affine(x, bits):
     ok = n != 0
     return mx.where(ok, edge / mx.where(ok, n, 1), step), mx.where(ok, edge, 0)
 
-# %% ../nbs/01_packing.ipynb #19212909
+# %% ../nbs/01_packing.ipynb #36a97d87
 def _words(c, bits):
     "Codes (..., D) as uint32 words (..., D*bits/32), the first code in the lowest bits"
     *lead, D = c.shape; per = 32 // bits
     shift = mx.arange(per, dtype=mx.uint32) * bits
     return (c.astype(mx.uint32).reshape(*lead, D//per, per) << shift).sum(-1)
 
-# %% ../nbs/01_packing.ipynb #519e3103
+# %% ../nbs/01_packing.ipynb #55e80694
 def _codes(w, bits):
     "uint32 words (..., W) as uint32 codes (..., W*32/bits)"
     *lead, W = w.shape; per = 32 // bits
     shift = mx.arange(per, dtype=mx.uint32) * bits
     return ((w[..., None] >> shift) & (2**bits - 1)).reshape(*lead, W*per)
 
-# %% ../nbs/01_packing.ipynb #a0209718
+# %% ../nbs/01_packing.ipynb #c970e8b7
 class Packed(NamedTuple):
     """An array x (..., N, D) in 4 or 8 bits a number, in groups of g.
     `codes`: (..., N, D*bits/32) uint32. `scales`, `biases`: (..., N, D/g) if axis is -1, (..., ceil(N/g), D) if -2."""
@@ -43,7 +43,7 @@ class Packed(NamedTuple):
     biases: mx.array
     axis: int = -1
 
-# %% ../nbs/01_packing.ipynb #97b6a915
+# %% ../nbs/01_packing.ipynb #6d4e02d5
 def _want(ok, name, got, wanted):
     if not ok: raise ValueError(f'{name}: got {got}, wanted {wanted}')
 
@@ -52,7 +52,7 @@ def _check_layout(bits, group_size, axis):
     _want(group_size in (32, 64, 128), 'group_size', group_size, '32, 64 or 128')
     _want(axis in (-1, -2), 'axis', axis, '-1 (groups along D) or -2 (groups along N)')
 
-# %% ../nbs/01_packing.ipynb #63fd9516
+# %% ../nbs/01_packing.ipynb #e6a71666
 _floats = (mx.float32, mx.float16, mx.bfloat16)
 
 def _check_x(x, bits, group_size, axis, dtype):
@@ -64,7 +64,7 @@ def _check_x(x, bits, group_size, axis, dtype):
     unit = group_size if axis == -1 else 32 // bits
     _want(x.shape[-1] % unit == 0, 'x', f'shape {x.shape}', f'a last dimension that {unit} divides')
 
-# %% ../nbs/01_packing.ipynb #f81b16f3
+# %% ../nbs/01_packing.ipynb #db8a78cc
 def _grouped(x, g, axis):
     "x (..., N, D) as (..., N, D/g, g), or for axis -2 as (..., D, ceil(N/g), g)"
     if axis == -2:
@@ -73,7 +73,7 @@ def _grouped(x, g, axis):
         x = x.swapaxes(-1, -2)
     return x.reshape(*x.shape[:-1], x.shape[-1]//g, g)
 
-# %% ../nbs/01_packing.ipynb #49e14af6
+# %% ../nbs/01_packing.ipynb #722e4b2a
 def _check_finite(x, scales, biases):
     if (mx.isfinite(scales) & mx.isfinite(biases)).all().item(): return
     bad = (~mx.isfinite(x)).sum().item()
@@ -81,7 +81,7 @@ def _check_finite(x, scales, biases):
     top = mx.abs(x.astype(mx.float32)).max().item()
     raise ValueError(f'x: got values up to {top:.3g}, wanted groups whose scale and bias {scales.dtype} can hold')
 
-# %% ../nbs/01_packing.ipynb #1539bf44
+# %% ../nbs/01_packing.ipynb #f26fdb1c
 def pack(x,                # (..., N, D), float32, float16 or bfloat16
          *, bits=4,        # 4 or 8 bits a code
          group_size=64,    # 32, 64 or 128 numbers share a scale and a bias
@@ -105,7 +105,7 @@ def pack(x,                # (..., N, D), float32, float16 or bfloat16
         c = c[..., :x.shape[-2], :]
     return Packed(_words(c, bits), S, B, axis)
 
-# %% ../nbs/01_packing.ipynb #aed517d9
+# %% ../nbs/01_packing.ipynb #9c9f4148
 def _check_packed(p, bits, group_size, name='p'):
     "(N, D) of a Packed whose parts agree; else ValueError"
     _check_layout(bits, group_size, p.axis)
@@ -121,7 +121,7 @@ def _check_packed(p, bits, group_size, name='p'):
               'one float dtype for scales and biases')
     return N, D
 
-# %% ../nbs/01_packing.ipynb #8e33c6c9
+# %% ../nbs/01_packing.ipynb #d3642f84
 def unpack(p,                # Packed, or a bare (codes, scales, biases)
            *, bits=4,        # 4 or 8 bits a code
            group_size=64,    # 32, 64 or 128
@@ -136,20 +136,21 @@ def unpack(p,                # Packed, or a bare (codes, scales, biases)
     def spread(a): return mx.repeat(a.astype(work), group_size, axis=p.axis)[..., :N, :]
     return (_codes(p.codes, bits).astype(work) * spread(p.scales) + spread(p.biases)).astype(out)
 
-# %% ../nbs/01_packing.ipynb #48b94d00
+# %% ../nbs/01_packing.ipynb #3e911b45
 def pack_int4(x,              # (..., N, D), float32, float16 or bfloat16
               group_size=64,  # 32, 64 or 128
               axis=-1):       # groups run along D (-1, MLX's layout) or along N (-2)
-    "Quantize x to a 4-bit `Packed`, as `pack`, refusing NaN, infinity and ranges beyond float32 with a ValueError"
+    """Quantize x to a 4-bit `Packed`, as `pack` does with x's own dtype.
+    ValueError also for NaN, infinity and a range beyond float32."""
     return pack(x, bits=4, group_size=group_size, axis=axis, check=True)
 
-# %% ../nbs/01_packing.ipynb #72a3f24c
+# %% ../nbs/01_packing.ipynb #44640c6a
 def unpack_int4(p,               # Packed, or a bare (codes, scales, biases)
                 group_size=64):  # as in pack_int4
     "The array (..., N, D) that a 4-bit `Packed` stands for, in the dtype of its scales"
     return unpack(p, bits=4, group_size=group_size)
 
-# %% ../nbs/01_packing.ipynb #bb0dd133
+# %% ../nbs/01_packing.ipynb #66b82286
 def nbytes(p):
     "Bytes of the three arrays of a Packed (or bare triple)"
     return sum(a.nbytes for a in Packed(*p)[:3])

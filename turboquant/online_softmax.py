@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['M0', 'State', 'empty_state', 'update', 'finish', 'merge']
 
-# %% ../nbs/03_online_softmax.ipynb #d44fa04f
+# %% ../nbs/03_online_softmax.ipynb #108919ab
 from typing import NamedTuple
 import mlx.core as mx
 
-# %% ../nbs/03_online_softmax.ipynb #bda4c9d1
+# %% ../nbs/03_online_softmax.ipynb #6be3b36b
 M0 = -3e38  # the m of an empty state: finite, and below every score
 
 class State(NamedTuple):
@@ -18,7 +18,7 @@ class State(NamedTuple):
     l: mx.array  # (..., L) float32: the sum of exp(score - m)
     o: mx.array  # (..., L, Dv) float32: the sum of exp(score - m) * value
 
-# %% ../nbs/03_online_softmax.ipynb #35e793dd
+# %% ../nbs/03_online_softmax.ipynb #ad6b3e57
 def empty_state(
     rows,    # (..., L): one state per query and head
     dv:int   # size of a value
@@ -26,46 +26,53 @@ def empty_state(
     "The state that has met no key. Merging it with another gives the other, bit for bit."
     return State(mx.full(rows, M0), mx.zeros(rows), mx.zeros((*rows, dv)))
 
-# %% ../nbs/03_online_softmax.ipynb #9ce01171
+# %% ../nbs/03_online_softmax.ipynb #065516be
 def update(
     state:State,      # rows (..., L)
     scores:mx.array,  # (..., L, n) scaled scores of n more keys; -inf where a query must not look
     v:mx.array        # (..., n, Dv) their values; leading axes broadcast
 )->State:
-    "`state` after n more keys, with one maximum and one repair for all of them. ValueError on shapes that do not fit."
+    "`state` after n more keys, with one maximum and one repair for all of them. ValueError on wrong shapes."
     _check_tile(state, scores, v)
     s = scores.astype(mx.float32)
     m = mx.maximum(state.m, s.max(-1))
     p, keep = mx.exp(s - m[..., None]), mx.exp(state.m - m)
     return State(m, keep*state.l + p.sum(-1), keep[..., None]*state.o + p @ v.astype(mx.float32))
 
-# %% ../nbs/03_online_softmax.ipynb #1761e010
+# %% ../nbs/03_online_softmax.ipynb #78609184
 def _check_tile(state, scores, v):
     "Do `scores` and `v` belong to `state`?"
     rows, dv = tuple(state.m.shape), state.o.shape[-1]
     if tuple(scores.shape[:-1]) != rows or 0 in scores.shape:
         raise ValueError(f'scores: got shape {tuple(scores.shape)}, wanted {rows} and then one or more keys')
     if v.ndim < 2 or tuple(v.shape[-2:]) != (scores.shape[-1], dv):
-        raise ValueError(f'v: got shape {tuple(v.shape)}, wanted (..., {scores.shape[-1]}, {dv}): keys of scores, dims of the state')
+        raise ValueError(f'v: got shape {tuple(v.shape)}, wanted (..., {scores.shape[-1]}, {dv})')
 
-# %% ../nbs/03_online_softmax.ipynb #908c2d22
+# %% ../nbs/03_online_softmax.ipynb #258665b1
 def finish(
     state:State,   # rows (..., L)
     dtype=None     # of the answer; float32 if not given
 )->mx.array:       # (..., L, Dv)
     "The attention output o / l; zeros for a row that has met no key (l = 0)."
     l = state.l[..., None]
-    out = mx.where(l > 0, state.o / mx.where(l > 0, l, 1), 0)
+    out = mx.where(l == 0, 0, state.o / mx.where(l == 0, 1, l))
     return out.astype(dtype or mx.float32)
 
-# %% ../nbs/03_online_softmax.ipynb #c8ba782e
+# %% ../nbs/03_online_softmax.ipynb #8348e4bc
 def merge(
     a:State,  # rows (..., L)
     b:State   # rows that broadcast with a's, the same Dv
 )->State:
     """The state of one that has met the keys of both. Commutative bit for bit; associative up to rounding;
-    an empty state changes nothing. ValueError when the sizes of a value differ."""
-    if a.o.shape[-1] != b.o.shape[-1]: raise ValueError(f'b: got values of size {b.o.shape[-1]}, wanted {a.o.shape[-1]} as in a')
+    an empty state changes nothing. ValueError when sizes of values differ or rows do not broadcast."""
+    _check_rows(a, b)
     m = mx.maximum(a.m, b.m)
     x, y = mx.exp(a.m - m), mx.exp(b.m - m)
     return State(m, x*a.l + y*b.l, x[..., None]*a.o + y[..., None]*b.o)
+
+# %% ../nbs/03_online_softmax.ipynb #c9d8676c
+def _check_rows(a, b):
+    "Can `a` and `b` be merged?"
+    got, want = ((*s.m.shape, s.o.shape[-1]) for s in (b, a))
+    if got[-1] != want[-1] or any(1 != p != q != 1 for p, q in zip(got[::-1], want[::-1])):
+        raise ValueError(f'b: got rows and values {got}, wanted them to fit those of a, {want}')

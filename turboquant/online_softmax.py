@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['M0', 'State', 'empty_state', 'update', 'finish', 'merge']
 
-# %% ../nbs/03_online_softmax.ipynb #108919ab
+# %% ../nbs/03_online_softmax.ipynb #133310cf
 from typing import NamedTuple
 import mlx.core as mx
 
-# %% ../nbs/03_online_softmax.ipynb #6be3b36b
+# %% ../nbs/03_online_softmax.ipynb #518fe679
 M0 = -3e38  # the m of an empty state: finite, and below every score
 
 class State(NamedTuple):
@@ -18,7 +18,7 @@ class State(NamedTuple):
     l: mx.array  # (..., L) float32: the sum of exp(score - m)
     o: mx.array  # (..., L, Dv) float32: the sum of exp(score - m) * value
 
-# %% ../nbs/03_online_softmax.ipynb #ad6b3e57
+# %% ../nbs/03_online_softmax.ipynb #ee032837
 def empty_state(
     rows,    # (..., L): one state per query and head
     dv:int   # size of a value
@@ -26,7 +26,7 @@ def empty_state(
     "The state that has met no key. Merging it with another gives the other, bit for bit."
     return State(mx.full(rows, M0), mx.zeros(rows), mx.zeros((*rows, dv)))
 
-# %% ../nbs/03_online_softmax.ipynb #065516be
+# %% ../nbs/03_online_softmax.ipynb #99c2af70
 def update(
     state:State,      # rows (..., L)
     scores:mx.array,  # (..., L, n) scaled scores of n more keys; -inf where a query must not look
@@ -39,7 +39,7 @@ def update(
     p, keep = mx.exp(s - m[..., None]), mx.exp(state.m - m)
     return State(m, keep*state.l + p.sum(-1), keep[..., None]*state.o + p @ v.astype(mx.float32))
 
-# %% ../nbs/03_online_softmax.ipynb #78609184
+# %% ../nbs/03_online_softmax.ipynb #e76e445c
 def _check_tile(state, scores, v):
     "Do `scores` and `v` belong to `state`?"
     rows, dv = tuple(state.m.shape), state.o.shape[-1]
@@ -48,7 +48,7 @@ def _check_tile(state, scores, v):
     if v.ndim < 2 or tuple(v.shape[-2:]) != (scores.shape[-1], dv):
         raise ValueError(f'v: got shape {tuple(v.shape)}, wanted (..., {scores.shape[-1]}, {dv})')
 
-# %% ../nbs/03_online_softmax.ipynb #258665b1
+# %% ../nbs/03_online_softmax.ipynb #46d8ac3e
 def finish(
     state:State,   # rows (..., L)
     dtype=None     # of the answer; float32 if not given
@@ -58,7 +58,7 @@ def finish(
     out = mx.where(l == 0, 0, state.o / mx.where(l == 0, 1, l))
     return out.astype(dtype or mx.float32)
 
-# %% ../nbs/03_online_softmax.ipynb #8348e4bc
+# %% ../nbs/03_online_softmax.ipynb #1881fe72
 def merge(
     a:State,  # rows (..., L)
     b:State   # rows that broadcast with a's, the same Dv
@@ -70,7 +70,7 @@ def merge(
     x, y = mx.exp(a.m - m), mx.exp(b.m - m)
     return State(m, x*a.l + y*b.l, x[..., None]*a.o + y[..., None]*b.o)
 
-# %% ../nbs/03_online_softmax.ipynb #c9d8676c
+# %% ../nbs/03_online_softmax.ipynb #4c2ae9f1
 def _check_rows(a, b):
     "Can `a` and `b` be merged?"
     got, want = ((*s.m.shape, s.o.shape[-1]) for s in (b, a))

@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['QDOT4_METAL', 'QDOT8_METAL', 'QDOT_METAL', 'QDOT_BODY', 'premask', 'qdot', 'qdot_kernel', 'qdot_launch']
 
-# %% ../nbs/02_qdot.ipynb #dc7620e5
+# %% ../nbs/02_qdot.ipynb #7d5ebcb5
 from .packing import Packed
 import mlx.core as mx
 
-# %% ../nbs/02_qdot.ipynb #6a7537d7
+# %% ../nbs/02_qdot.ipynb #11eb9bd9
 def premask(
     q:mx.array,  # queries (..., D); D a multiple of 16/bits
     bits:int=4   # bits a code: 4 or 8
@@ -20,7 +20,7 @@ def premask(
     powers = mx.array([2.**(bits*i) for i in range(per)])
     return (q.astype(mx.float32).reshape(*q.shape[:-1], -1, per) / powers).reshape(q.shape)
 
-# %% ../nbs/02_qdot.ipynb #eb8dfbcb
+# %% ../nbs/02_qdot.ipynb #774fc520
 def _per_half(q, bits):
     "Codes in half a word: 4 or 2"
     if bits not in (4, 8): raise ValueError(f'bits: got {bits!r}, wanted 4 or 8')
@@ -28,21 +28,21 @@ def _per_half(q, bits):
         raise ValueError(f'q: got shape {tuple(q.shape)}, wanted a last axis that is a multiple of {16//bits}')
     return 16//bits
 
-# %% ../nbs/02_qdot.ipynb #1c95c477
+# %% ../nbs/02_qdot.ipynb #65cce4f4
 def _in_place(words, j, bits):
     "Code `j` of every word, as float32, times its power: (code << bits*(j % half))"
     per = 16 // bits
     half = words if j < per else words >> 16
     return (half & ((2**bits - 1) << bits*(j % per))).astype(mx.float32)
 
-# %% ../nbs/02_qdot.ipynb #ccd6c446
+# %% ../nbs/02_qdot.ipynb #3d337188
 def _by_place(q, words, bits):
     "Raw dot products: premasked q (..., L, W*per) with words (..., N, W) -> (..., L, N)"
     per = 32 // bits
     q = q.reshape(*q.shape[:-1], -1, per)                  # (..., L, W, per)
     return sum(q[..., j] @ _in_place(words, j, bits).swapaxes(-1, -2) for j in range(per))
 
-# %% ../nbs/02_qdot.ipynb #fed3e4f3
+# %% ../nbs/02_qdot.ipynb #810a0f05
 def _qdot_rows(q, p, g, bits):
     "Scores with groups along D (axis -1)"
     split = lambda x, n: x.reshape(*x.shape[:-1], -1, n).swapaxes(-2, -3)     # (..., D/g, rows, n)
@@ -51,7 +51,7 @@ def _qdot_rows(q, p, g, bits):
     qsum = q.reshape(*q.shape[:-1], -1, g).sum(-1)                            # (..., L, D/g)
     return (dots * s.swapaxes(-1, -2)[..., None, :]).sum(-3) + qsum @ b.swapaxes(-1, -2)
 
-# %% ../nbs/02_qdot.ipynb #03e4333e
+# %% ../nbs/02_qdot.ipynb #4f4010c4
 def _qdot_blocks(q, p, g, bits):
     "Scores with groups along the keys (axis -2)"
     N, nb = p.codes.shape[-2], p.scales.shape[-2]
@@ -62,7 +62,7 @@ def _qdot_blocks(q, p, g, bits):
     out = _by_place(qb, words, bits) + (b @ q.swapaxes(-1, -2))[..., None]    # (..., nb, L, g)
     return out.swapaxes(-2, -3).flatten(-2)[..., :N]
 
-# %% ../nbs/02_qdot.ipynb #163c80f9
+# %% ../nbs/02_qdot.ipynb #a339805a
 def qdot(
     q:mx.array,         # queries (..., L, D)
     p:Packed,           # keys over (..., N, D), or a triple of mx.quantize; leading axes broadcast with those of q
@@ -74,7 +74,7 @@ def qdot(
     p = _checked(q, p, group_size, bits)
     return (_qdot_rows if p.axis == -1 else _qdot_blocks)(q.astype(mx.float32), p, group_size, bits)
 
-# %% ../nbs/02_qdot.ipynb #79be6ee7
+# %% ../nbs/02_qdot.ipynb #f36d0387
 def _bad(name, got, want): raise ValueError(f'{name}: got {got}, wanted {want}')
 
 def _checked(q, p, g, bits):
@@ -87,7 +87,7 @@ def _checked(q, p, g, bits):
     if q.shape[-1] != D: _bad('q', f'D={q.shape[-1]}', f'{D} as in the keys')
     return _groups_agree(p, D, g, bits)
 
-# %% ../nbs/02_qdot.ipynb #73fb8a7d
+# %% ../nbs/02_qdot.ipynb #3ab2f9a0
 def _groups_agree(p, D, g, bits):
     "`p`, if its scales and biases fit its codes"
     *lead, N, _ = p.codes.shape
@@ -98,7 +98,7 @@ def _groups_agree(p, D, g, bits):
         if tuple(a.shape) != want: _bad('p', f'{n} of shape {tuple(a.shape)}', want)
     return p
 
-# %% ../nbs/02_qdot.ipynb #7e51cd0b
+# %% ../nbs/02_qdot.ipynb #bfa52923
 QDOT4_METAL = """
 // Eight 4-bit codes in one word; q[0..7] is divided by {1, 16, 256, 4096} twice over.
 template <typename Q>
@@ -115,7 +115,7 @@ inline float qdot4(uint w, Q q) {
 }
 """
 
-# %% ../nbs/02_qdot.ipynb #7c437a62
+# %% ../nbs/02_qdot.ipynb #5a8ec997
 QDOT8_METAL = """
 // Four 8-bit codes in one word; q[0..3] is divided by {1, 256} twice over.
 template <typename Q>
@@ -128,13 +128,13 @@ inline float qdot8(uint w, Q q) {
 }
 """
 
-# %% ../nbs/02_qdot.ipynb #db88a3d4
+# %% ../nbs/02_qdot.ipynb #9dce70c3
 QDOT_METAL = QDOT4_METAL + QDOT8_METAL + """
 template <int BITS, typename Q>
 inline float qdot_word(uint w, Q q) { return BITS == 4 ? qdot4(w, q) : qdot8(w, q); }
 """
 
-# %% ../nbs/02_qdot.ipynb #75cf393f
+# %% ../nbs/02_qdot.ipynb #fb81992d
 QDOT_BODY = """
   uint n = thread_position_in_grid.x, l = thread_position_in_grid.y;   // lane = key, row = query
   uint N = codes_shape[0], G = D / GS, W = GS * BITS / 32;             // groups a key, words a group
@@ -150,7 +150,7 @@ QDOT_BODY = """
   out[l * N + n] = score;
 """
 
-# %% ../nbs/02_qdot.ipynb #ccb61e43
+# %% ../nbs/02_qdot.ipynb #56058457
 def qdot_kernel(
     metal_kernel=mx.fast.metal_kernel  # or anything with its signature, such as the simulator's
 ):                                     # the kernel: q, qsum, codes, scales, biases -> out
@@ -158,7 +158,7 @@ def qdot_kernel(
     return metal_kernel(name='qdot', input_names=['q', 'qsum', 'codes', 'scales', 'biases'],
                         output_names=['out'], header=QDOT_METAL, source=QDOT_BODY)
 
-# %% ../nbs/02_qdot.ipynb #2d8e6cad
+# %% ../nbs/02_qdot.ipynb #81464836
 def qdot_launch(
     kernel,             # what qdot_kernel returned
     q:mx.array,         # queries (L, D)
@@ -166,7 +166,7 @@ def qdot_launch(
     group_size:int=64,  # values that share a scale
     bits:int=4          # bits a code: 4 or 8
 )->mx.array:            # scores (L, N), float32
-    "Divide the query and sum its groups, then a thread a score. ValueError as `qdot`, and for batches or axis -2."
+    "Divide q and sum its groups, then run a thread a score. ValueError as `qdot`, and for batches or axis -2."
     p, q = _checked(q, p, group_size, bits), q.astype(mx.float32)
     if p.axis != -1 or q.ndim != 2 or p.codes.ndim != 2:
         _bad('q, p', f'{q.ndim} and {p.codes.ndim} dimensions, axis {p.axis}', '2 and 2, axis -1')

@@ -6,15 +6,15 @@
 __all__ = ['METAL_RUNTIME', 'METAL_PRELUDE', 'CompilerMissing', 'find_compiler', 'cache_folder', 'compile_cpp', 'MetalError',
            'MetalKernel', 'metal_kernel']
 
-# %% ../nbs/05_simulator.ipynb #3774ba30
+# %% ../nbs/05_simulator.ipynb #6cb35e45
 import ctypes,functools,hashlib,os,platform,shutil,subprocess,sys,tempfile
 from pathlib import Path
 
-# %% ../nbs/05_simulator.ipynb #896eccd0
+# %% ../nbs/05_simulator.ipynb #52fe27a7
 class CompilerMissing(RuntimeError):
     "No C++ compiler was found on this machine"
 
-# %% ../nbs/05_simulator.ipynb #08aa2ce3
+# %% ../nbs/05_simulator.ipynb #96133dbc
 @functools.lru_cache(maxsize=None)
 def _version(path):
     "First line of the compiler's `--version`, or None where it does not run"
@@ -22,7 +22,7 @@ def _version(path):
     except OSError: return None
     return r.stdout.splitlines()[0] if r.returncode == 0 and r.stdout else None
 
-# %% ../nbs/05_simulator.ipynb #ba99bf7a
+# %% ../nbs/05_simulator.ipynb #f23db6c6
 def find_compiler() -> tuple:
     "(path, version line) of the C++ compiler: $CXX, else the first of c++, g++, clang++; CompilerMissing if none"
     tried = [os.environ['CXX']] if os.environ.get('CXX') else ['c++', 'g++', 'clang++']
@@ -32,7 +32,7 @@ def find_compiler() -> tuple:
     raise CompilerMissing(f"no C++ compiler: tried {', '.join(tried)}. Install g++ or clang++ "
         "(Debian: apt install g++; macOS: xcode-select --install) or set CXX")
 
-# %% ../nbs/05_simulator.ipynb #075c3ac8
+# %% ../nbs/05_simulator.ipynb #cd339e17
 @functools.lru_cache(maxsize=None)
 def _cpu():
     "A string that differs between processors that run different instructions"
@@ -43,7 +43,7 @@ def _cpu():
     keys = ('model name', 'flags', 'Features', 'CPU part')
     return platform.machine() + ''.join(sorted({l for l in lines if l.startswith(keys)}))
 
-# %% ../nbs/05_simulator.ipynb #2ccf13e9
+# %% ../nbs/05_simulator.ipynb #18e934fb
 def cache_folder() -> Path:
     "Where compiled libraries are kept: turboquant/ in $XDG_CACHE_HOME or ~/.cache"
     root = os.environ.get('XDG_CACHE_HOME') or Path.home()/'.cache'
@@ -51,17 +51,17 @@ def cache_folder() -> Path:
     p.mkdir(parents=True, exist_ok=True)
     return p
 
-# %% ../nbs/05_simulator.ipynb #dc780b85
+# %% ../nbs/05_simulator.ipynb #83c0967b
 def _run(cmd):
     "Run a compiler; its complaints become a RuntimeError"
     r = subprocess.run(cmd, capture_output=True, text=True)
     if r.returncode: raise RuntimeError(f"{' '.join(cmd)}\n{r.stderr.strip()}")
 
-# %% ../nbs/05_simulator.ipynb #0d3d6b07
+# %% ../nbs/05_simulator.ipynb #f86f97b9
 _loaded = {}
 _LINK = ('-l', '-L', '-Wl,', '-pthread', '-undefined', 'dynamic_lookup', '-framework')
 
-# %% ../nbs/05_simulator.ipynb #0b8378c3
+# %% ../nbs/05_simulator.ipynb #a42ee8e2
 def compile_cpp(source: str,             # C++17 text; functions to be called are extern "C"
                 name: str = 'kernel',    # used in file names only
                 flags: list = ()         # further compiler and linker flags, such as -O3
@@ -79,7 +79,7 @@ def compile_cpp(source: str,             # C++17 text; functions to be called ar
         _loaded[str(path)] = ctypes.CDLL(str(path))
     return _loaded[str(path)]
 
-# %% ../nbs/05_simulator.ipynb #78c3a078
+# %% ../nbs/05_simulator.ipynb #eeeafc72
 def _build(cxx, source, path, flags):
     "Compile `source` to the shared library `path`, through a folder of its own and a rename"
     with tempfile.TemporaryDirectory(dir=path.parent) as d:
@@ -91,7 +91,7 @@ def _build(cxx, source, path, flags):
         _run([cxx, '-shared', str(obj), '-o', str(lib), *link])
         os.replace(lib, path)
 
-# %% ../nbs/05_simulator.ipynb #aef9c78f
+# %% ../nbs/05_simulator.ipynb #ff4a7ed9
 _RT_FIBER = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -153,7 +153,7 @@ static void* fiber(char* top, void (*f)()) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #a2191124
+# %% ../nbs/05_simulator.ipynb #52b6b48d
 _RT_STATE = r'''
 enum { READY, AT_GROUP, AT_SIMD, AT_QUAD, DONE };
 enum { FLAG_DEVICE = 1, FLAG_TG = 2 };
@@ -163,7 +163,8 @@ static const size_t STACK = 256 << 10, SLOT = 1 << 20, GUARD = (size_t)8 << 30;
 
 struct Lane {
   void* sp; int id, state, line; const char *op, *file;
-  uint32_t tg, sg, dev, dsg;      // how many barriers of each kind this lane has passed
+  uint32_t tg, sg, dev, dsg;      // barriers passed that order threadgroup memory (group, simdgroup), device memory (the same)
+  uint32_t xtg, xsg;              // barriers passed of any kind; simdgroup operations passed: both keep a write behind an earlier read
 };
 struct Meet {                     // where the lanes of one simdgroup (or quad) hand each other a value
   alignas(64) char slot[32][32]; char result[64];
@@ -204,7 +205,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t rnd(Worker* w) { w->rng ^= w->rng << 13; w->rng ^= w->rng >> 7; w->rng ^= w->rng << 17; return w->rng; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8812d2d0
+# %% ../nbs/05_simulator.ipynb #1a88183c
 _RT_ERRORS = r'''
 static void fail(const char* text, int lane, int line, const char* file, uint64_t pc = 0, uint64_t pc2 = 0) {
   Worker* w = W; Error* e = w->L->err;
@@ -222,7 +223,7 @@ static void fail(const char* text, int lane, int line, const char* file, uint64_
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #bb6bb65d
+# %% ../nbs/05_simulator.ipynb #b231f0ba
 _RT_SCHEDULER = r'''
 static void event(Worker* w, int kind, int where, int64_t off, unsigned size, uint64_t pc) {
   Launch* L = w->L; Lane& l = w->lane[w->cur];
@@ -329,7 +330,7 @@ static void run_group(Worker* w, uint64_t g) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #7d3deef8
+# %% ../nbs/05_simulator.ipynb #2c3301d7
 _RT_MEETINGS = r'''
 extern "C" void* rt_meet(int scope, const char* op, const void* v, unsigned size, int line, const char* file) {
   Worker* w = W; int i = w->cur; Lane& l = w->lane[i];
@@ -350,9 +351,9 @@ extern "C" void* rt_meet(int scope, const char* op, const void* v, unsigned size
   if (w->L->trace) event(w, scope == AT_QUAD ? 5 : 4, line, 0, 0, 0);
   int expect = hi - lo;
   if (!w->L->checks) for (int k = lo; k < hi; k++) expect -= w->lane[k].state == DONE;
-  if (m->n == expect) { release_simd(w, scope, u, p); return m; }
-  l.state = scope;
-  yield_from(w, &l.sp);
+  if (m->n == expect) release_simd(w, scope, u, p);
+  else { l.state = scope; yield_from(w, &l.sp); }
+  if (scope == AT_SIMD) l.xsg++;
   return m;
 }
 extern "C" void rt_barrier(int scope, unsigned flags, const char* op, int line, const char* file) {
@@ -379,6 +380,7 @@ extern "C" void rt_barrier(int scope, unsigned flags, const char* op, int line, 
     for (int k = 0; k < w->n; k++) if (w->lane[k].state == AT_GROUP) push(w, k);
     if (w->L->seed) { push(w, i); yield_from(w, &l.sp); }
   } else { l.state = AT_GROUP; yield_from(w, &l.sp); }
+  l.xtg++;
   if (flags & FLAG_TG) l.tg++;
   if (flags & FLAG_DEVICE) l.dev++;
 }
@@ -390,7 +392,7 @@ extern "C" unsigned rt_lane() { return W->cur % 32; }
 extern "C" void rt_fail(const char* text, int line, const char* file, uint64_t pc) { fail(text, W->cur, line, file, pc); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #3ba16c9f
+# %% ../nbs/05_simulator.ipynb #cf3190ae
 _RT_MEMORY = r'''
 extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, int line, const char* file) {
   Worker* w = W; Site& s = w->site[site];
@@ -408,9 +410,10 @@ extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, in
   }
   return s.base;
 }
-static bool ordered(Worker* w, Lane& me, int who, uint32_t tg, uint32_t sg) {
+static bool wrote_before(Worker* w, Lane& me, int who, uint32_t tg, uint32_t sg) {
   return who == w->cur || tg < me.tg || (who / 32 == w->cur / 32 && sg < me.sg);
 }
+static bool read_before(Worker* w, Lane& me, int who, uint32_t sg) { return who == w->cur || (who / 32 == w->cur / 32 && sg < me.xsg); }
 static void flush(Worker* w) {
   auto& p = w->pend; p.on = false;
   if (!memcmp(p.p, p.old, p.n)) return;               // the same value again: harmless
@@ -438,11 +441,11 @@ static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, u
     Shadow& h = w->shadow[s.shadow + off + b];
     if (h.gen != w->gen) { h = Shadow(); h.gen = w->gen; h.w = h.r = h.r2 = -1; }
     if (!write && h.w < 0) {
-      snprintf(t, sizeof t, "read of uninitialised threadgroup memory: element %ld of %s, which no lane has written", (long)(off / s.item), s.name);
+      snprintf(t, sizeof t, "read of uninitialised threadgroup memory: element %ld of %s, which no lane has written so far", (long)(off / s.item), s.name);
       fail(t, i, 0, 0, pc);
     }
     if (atomic) { h.w = (int16_t)i; h.w_tg = ATOMIC; h.wpc = pc; h.rmask = 0; h.r = h.r2 = -1; continue; }
-    if (h.w >= 0 && h.w_tg != ATOMIC && !done && !ordered(w, me, h.w, h.w_tg, h.w_sg)) {
+    if (h.w >= 0 && h.w_tg != ATOMIC && !done && !wrote_before(w, me, h.w, h.w_tg, h.w_sg)) {
       if (!write) {
         snprintf(t, sizeof t, "race: lane %d reads element %ld of threadgroup array %s, which lane %d wrote with no barrier between", i, (long)(off / s.item), s.name, h.w);
         fail(t, i, 0, 0, pc, h.wpc);
@@ -452,9 +455,9 @@ static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, u
     }
     if (write) {
       int bad = -1;
-      if (h.rmask && h.r_tg == me.tg) {
-        if (h.r >= 0 && !ordered(w, me, h.r, h.r_tg, h.r_sg)) bad = h.r;
-        else if (h.r2 >= 0 && !ordered(w, me, h.r2, h.r_tg, h.r2_sg)) bad = h.r2;
+      if (h.rmask && h.r_tg == me.xtg) {
+        if (h.r >= 0 && !read_before(w, me, h.r, h.r_sg)) bad = h.r;
+        else if (h.r2 >= 0 && !read_before(w, me, h.r2, h.r2_sg)) bad = h.r2;
         else if (h.rmask & ~(1u << (i / 32))) bad = __builtin_ctz(h.rmask & ~(1u << (i / 32))) * 32;
       }
       if (bad >= 0 && !done) {
@@ -463,10 +466,10 @@ static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, u
       }
       h.w = (int16_t)i; h.w_tg = me.tg; h.w_sg = me.sg; h.wpc = pc;
     } else {
-      if (h.r_tg != me.tg || !h.rmask) { h.rmask = 0; h.r = h.r2 = -1; h.r_tg = me.tg; }
+      if (h.r_tg != me.xtg || !h.rmask) { h.rmask = 0; h.r = h.r2 = -1; h.r_tg = me.xtg; }
       h.rmask |= 1u << (i / 32);
       if (h.r != i) { h.r2 = h.r; h.r2_sg = h.r_sg; }
-      h.r = (int16_t)i; h.r_sg = me.sg; h.rpc = pc;
+      h.r = (int16_t)i; h.r_sg = me.xsg; h.rpc = pc;
     }
   }
 }
@@ -531,7 +534,7 @@ extern "C" void rt_atomic(void* p, unsigned n, int write, void* pc) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #c2061678
+# %% ../nbs/05_simulator.ipynb #2507ec6b
 _RT_LAUNCH = r'''
 extern "C" void* rt_map(size_t bytes, size_t skew) {                   // memory with 8 GB of nothing on both sides
   size_t body = (bytes + skew + 16384 + 16383) / 16384 * 16384;
@@ -592,7 +595,7 @@ extern "C" void rt_launch(Launch* L) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #94557e17
+# %% ../nbs/05_simulator.ipynb #10f90cc5
 _MSL_BASE = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -652,7 +655,7 @@ NOSAN void* __tsan_memset(void* d, int c, size_t n) { if (n) mk::rt.access(d, n,
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #83887e95
+# %% ../nbs/05_simulator.ipynb #427aff86
 _MSL_HALF = r'''
 namespace mk {
 struct fmt_half {
@@ -743,7 +746,7 @@ template <class X, class Y> struct tern {              // the two arms of ?: whe
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #331d91a9
+# %% ../nbs/05_simulator.ipynb #8e762be5
 _MSL_POINTERS = r'''
 namespace mk {
 struct device_ {}; struct constant_ {}; struct threadgroup_ {};
@@ -829,7 +832,7 @@ template <class To, class From> INL To as_type(const From& f) { return mk::bits<
 #define as_type_ as_type
 '''
 
-# %% ../nbs/05_simulator.ipynb #fa0eae78
+# %% ../nbs/05_simulator.ipynb #42ba1697
 _MSL_VECTORS = r'''
 namespace metal {
 template <class T, int N> struct vec;
@@ -911,7 +914,7 @@ VECS(float, float) VECS(half, half) VECS(bfloat, bfloat) VECS(int, int) VECS(uin
 VECS(char, signed char) VECS(uchar, uchar) VECS(long, long) VECS(ulong, ulong) VECS(bool, bool)
 '''
 
-# %% ../nbs/05_simulator.ipynb #d84d73c5
+# %% ../nbs/05_simulator.ipynb #c4be2436
 _MSL_MATH = r'''
 #define M_PI_F 3.14159265358979323846f
 #define M_E_F 2.71828182845904523536f
@@ -1100,7 +1103,7 @@ template <class T, int C, int R> matrix<T, R, C> transpose(const matrix<T, C, R>
 MATS(float) MATS(half)
 '''
 
-# %% ../nbs/05_simulator.ipynb #186762ac
+# %% ../nbs/05_simulator.ipynb #973d5e96
 _MSL_LANES = r'''
 #define HERE int line_ = __builtin_LINE(), const char* file_ = __builtin_FILE()
 namespace metal {
@@ -1216,7 +1219,7 @@ template <class T> INL simdgroup_matrix<T, 8, 8> operator*(const simdgroup_matri
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #65260683
+# %% ../nbs/05_simulator.ipynb #b848851c
 _MSL_ATOMICS = r'''
 namespace metal {
 enum memory_order { memory_order_relaxed, memory_order_acquire, memory_order_release, memory_order_acq_rel, memory_order_seq_cst };
@@ -1256,7 +1259,7 @@ template <class P, class V, class T = mk::at<P>> INL bool atomic_compare_exchang
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #fede9f1f
+# %% ../nbs/05_simulator.ipynb #3032c1eb
 _MSL_MLX = r'''
 struct complex64_t {
   float real, imag;
@@ -1295,16 +1298,16 @@ inline bfloat log1p(bfloat x) { return bfloat(__builtin_log1pf((float)x)); }
 using namespace metal;
 '''
 
-# %% ../nbs/05_simulator.ipynb #73af1d0e
+# %% ../nbs/05_simulator.ipynb #6feba224
 METAL_RUNTIME = _RT_FIBER + _RT_STATE + _RT_ERRORS + _RT_SCHEDULER + _RT_MEETINGS + _RT_MEMORY + _RT_LAUNCH
 METAL_PRELUDE = _MSL_BASE + _MSL_HALF + _MSL_POINTERS + _MSL_VECTORS + _MSL_MATH + _MSL_LANES + _MSL_ATOMICS + _MSL_MLX
 
-# %% ../nbs/05_simulator.ipynb #4e45ad10
-import re
+# %% ../nbs/05_simulator.ipynb #288f40a2
+import operator,re
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/05_simulator.ipynb #e719f8cc
+# %% ../nbs/05_simulator.ipynb #57f3c166
 class MetalError(ValueError):
     """What the simulator found wrong. `.kernel`, `.line`, `.threadgroup`, `.lane`, `.problem`: the parts of the message, None where they do not apply"""
     def __init__(self, problem, kernel=None, line=None, threadgroup=None, lane=None, where='body'):
@@ -1313,25 +1316,25 @@ class MetalError(ValueError):
               f'threadgroup {threadgroup}' if threadgroup is not None else '', f'lane {lane}' if lane is not None else '']
         super().__init__(', '.join(a for a in at if a) + f': {problem}')
 
-# %% ../nbs/05_simulator.ipynb #766965c7
+# %% ../nbs/05_simulator.ipynb #d06df3ce
 _TOKEN = re.compile(r"""(?P<space>[ \t\r\\]*\n|[ \t\r]+|\\)|(?P<str>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
   |(?P<num>(?:0[xX][0-9a-fA-F']+|(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][-+]?\d+)?)\w*)|(?P<id>[A-Za-z_]\w*)
   |(?P<op>\#\#|<<=|>>=|->\*?|\+\+|--|::|&&|\|\||<=|>=|==|!=|[-+*/%&|^]=|<<|.)""", re.X | re.S)
 
-# %% ../nbs/05_simulator.ipynb #b2c3646a
+# %% ../nbs/05_simulator.ipynb #b357d0f3
 def _blank(text):
     "Comments out, line breaks kept"
     keep = lambda m: m[0] if m[0][0] in '"\'' else ' ' + '\n' * m[0].count('\n')
     return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', keep, text, flags=re.S)
 
-# %% ../nbs/05_simulator.ipynb #6b2910b0
+# %% ../nbs/05_simulator.ipynb #188ffe80
 class _Tok(str):
     "A token that knows its line and kind"
     def __new__(cls, s, kind, line):
         t = super().__new__(cls, s); t.kind, t.line = kind, line
         return t
 
-# %% ../nbs/05_simulator.ipynb #163a3923
+# %% ../nbs/05_simulator.ipynb #7880e9ea
 def _tokens(text):
     "Metal text as a list of tokens, white space included, comments blanked"
     out, line = [], 1
@@ -1340,7 +1343,7 @@ def _tokens(text):
         line += m[0].count('\n')
     return out
 
-# %% ../nbs/05_simulator.ipynb #fe311efa
+# %% ../nbs/05_simulator.ipynb #cbc9be8c
 _SPACES = {'device', 'constant', 'threadgroup', 'thread'}
 _QUAL = {'const', 'volatile', 'constexpr', 'static', 'inline', 'restrict', '__restrict', '__restrict__', 'METAL_FUNC', 'typename', 'coherent'}
 _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', 'float', 'half', 'bfloat', 'double', 'uchar', 'ushort', 'uint', 'ulong',
@@ -1348,7 +1351,7 @@ _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', '
          'atomic_int', 'atomic_uint', 'atomic_float', 'atomic_bool', 'atomic_ulong'}
 _BASE |= {f'{p}{t}{n}' for p in ('', 'packed_') for t in ('float', 'half', 'bfloat', 'int', 'uint', 'short', 'ushort', 'char', 'uchar', 'long', 'ulong', 'bool') for n in (2, 3, 4)}
 
-# %% ../nbs/05_simulator.ipynb #209738ba
+# %% ../nbs/05_simulator.ipynb #00df5e68
 def _match(t, i, opens='([{', closes=')]}'):
     "Index of the bracket that closes the one at `i`"
     depth = 0
@@ -1359,7 +1362,7 @@ def _match(t, i, opens='([{', closes=')]}'):
             if depth == 0: return j
     return len(t) - 1
 
-# %% ../nbs/05_simulator.ipynb #48c692cb
+# %% ../nbs/05_simulator.ipynb #a60252ac
 def _angle(t, i):
     "Index of the > that closes the < at `i`, or None where it is a less-than"
     depth = 0
@@ -1371,13 +1374,13 @@ def _angle(t, i):
         elif t[j] in '([': pass
         elif t[j] in (';', '{', '}', '&&', '||'): return None
 
-# %% ../nbs/05_simulator.ipynb #e8687e31
+# %% ../nbs/05_simulator.ipynb #f96bbab7
 def _skip(t, i, step=1):
     "The next index from `i` that is no white space"
     while 0 <= i < len(t) and t[i].kind == 'space': i += step
     return i
 
-# %% ../nbs/05_simulator.ipynb #b5161794
+# %% ../nbs/05_simulator.ipynb #09189930
 def _type(t, i):
     "Reads a type at `i`: (its text without qualifiers, const or not, index after it)"
     words, const, end = [], False, i
@@ -1391,7 +1394,7 @@ def _type(t, i):
         end = i
     return ' '.join(words), const, end
 
-# %% ../nbs/05_simulator.ipynb #08360cf9
+# %% ../nbs/05_simulator.ipynb #c495f4ec
 def _name(t, i):
     "A name with its :: and template arguments: (text, index after)"
     w, i = str(t[i]), i + 1
@@ -1401,7 +1404,7 @@ def _name(t, i):
         else: break
     return w, i
 
-# %% ../nbs/05_simulator.ipynb #3d17b0cd
+# %% ../nbs/05_simulator.ipynb #f970777e
 def _dims(t, i):
     "Array bounds at `i`: (list of texts, index after the last bracket)"
     out = []
@@ -1409,7 +1412,7 @@ def _dims(t, i):
         k = _match(t, j); out.append(''.join(t[j + 1:k]).strip()); i = k + 1
     return out, i
 
-# %% ../nbs/05_simulator.ipynb #cd5752d0
+# %% ../nbs/05_simulator.ipynb #933c0111
 class _Rewriter:
     "Turns Metal text into C++ that keeps address spaces as types and line breaks where they were"
     def __init__(self, kernel, where, site=0):
@@ -1419,7 +1422,7 @@ class _Rewriter:
         text = _spaces(_literals(_tokens(text)), self)
         return ''.join(text)
 
-# %% ../nbs/05_simulator.ipynb #d03fa4af
+# %% ../nbs/05_simulator.ipynb #a15d8fbe
 def _literals(t):
     "1.0 is a float in Metal, 1.0h a half: say so in C++"
     out = []
@@ -1432,7 +1435,7 @@ def _literals(t):
         out.append(x)
     return out
 
-# %% ../nbs/05_simulator.ipynb #1663e54a
+# %% ../nbs/05_simulator.ipynb #15d71872
 def _spaces(t, rw):
     "Address spaces: pointers become mk::ptr<space, T>, threadgroup arrays mk::arr, & of an element a sum"
     out, i, depth = [], 0, 0
@@ -1449,14 +1452,14 @@ def _spaces(t, rw):
             out.append(x); i += 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #a2180990
+# %% ../nbs/05_simulator.ipynb #4a4d87fe
 def _unary(out):
     "True where an & after `out` takes an address"
     i = _skip(out, len(out) - 1, -1)
     if i < 0: return True
     return out[i] in ('return', 'case') or (out[i].kind == 'op' and out[i] not in (')', ']', '>', '&', '}')) and not out[i].startswith('mk::')
 
-# %% ../nbs/05_simulator.ipynb #bdea6246
+# %% ../nbs/05_simulator.ipynb #8d2f439a
 def _address_of(t, i, rw):
     "&a[i] as (a + (i)), which keeps a's address space; other & stay"
     j = _skip(t, i + 1)
@@ -1472,7 +1475,7 @@ def _address_of(t, i, rw):
     inner = lambda a, b: _spaces(t[a:b], rw)
     return [op('('), *inner(j, last[0]), op('+'), op('('), *inner(last[0] + 1, last[1]), op(')'), op(')')], end
 
-# %% ../nbs/05_simulator.ipynb #1a1b9080
+# %% ../nbs/05_simulator.ipynb #f217c34b
 def _declaration(t, i, out, depth, rw):
     "What the address space at `t[i]` declares, as C++: (tokens, index after)"
     space, line = t[i], t[i].line
@@ -1512,7 +1515,7 @@ def _declaration(t, i, out, depth, rw):
         return tok(f"{pre}{'const ' if 'constexpr' not in extra else 'const '}{T}"), j
     return tok(f"{pre}{'const ' if const else ''}{T}"), j
 
-# %% ../nbs/05_simulator.ipynb #02fb7cd6
+# %% ../nbs/05_simulator.ipynb #ae2177d8
 def _shared(t, k, T, depth, rw, nl, line):
     "threadgroup T a[N], b; as references to memory that the whole threadgroup shares"
     new = []
@@ -1529,7 +1532,7 @@ def _shared(t, k, T, depth, rw, nl, line):
         k = _skip(t, e + 1)
     return [_Tok('; '.join(new) + nl, 'op', line)], j
 
-# %% ../nbs/05_simulator.ipynb #abd751e9
+# %% ../nbs/05_simulator.ipynb #0fe0c252
 def _ternaries(t):
     "Wraps the arms of ?: so that a software half or bfloat meets a float as the built-in types would"
     i = 0
@@ -1555,13 +1558,13 @@ def _ternaries(t):
         i += 2
     return t
 
-# %% ../nbs/05_simulator.ipynb #bb2d45f7
+# %% ../nbs/05_simulator.ipynb #443b7cc1
 _BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete': 'Metal has no delete', 'try': 'Metal has no exceptions',
            'catch': 'Metal has no exceptions', 'throw': 'Metal has no exceptions', 'virtual': 'Metal has no virtual functions', 'goto': 'Metal has no goto',
            'thread_local': 'Metal has no thread_local', 'dynamic_cast': 'Metal has no dynamic_cast', 'typeid': 'Metal has no typeid', 'asm': 'Metal has no asm',
            'malloc': 'Metal has no malloc', 'printf': 'Metal kernels cannot print', 'std': 'the C++ standard library is not there: use metal::'}
 
-# %% ../nbs/05_simulator.ipynb #13387ca5
+# %% ../nbs/05_simulator.ipynb #867a5dd6
 def _check(text, kernel, where, types=(), names=()):
     "Refuses what Metal refuses, by the text alone"
     rw = _Rewriter(kernel, where)
@@ -1576,7 +1579,7 @@ def _check(text, kernel, where, types=(), names=()):
     _check_pointers(t, rw, set(types))
     return t
 
-# %% ../nbs/05_simulator.ipynb #9070bec5
+# %% ../nbs/05_simulator.ipynb #08bc4d50
 def _check_pointers(t, rw, types):
     "Every pointer and reference needs an address space"
     types = types | _BASE | {str(t[i + 1]) for i, x in enumerate(t[:-1]) if x in ('typename', 'struct', 'class', 'using', 'enum')}
@@ -1597,7 +1600,7 @@ def _check_pointers(t, rw, types):
             what = 'pointer' if t[j] == '*' else 'reference'
             rw.error(f"{what} {t[k] if named else x + ' ' + t[j]} has no address space: Metal wants device, constant, threadgroup or thread", x.line)
 
-# %% ../nbs/05_simulator.ipynb #fb70b176
+# %% ../nbs/05_simulator.ipynb #e7626a00
 def _check_mixed(t, rw):
     "A thread's own array given to a pointer of another address space"
     own = set()
@@ -1614,7 +1617,7 @@ def _check_mixed(t, rw):
                 k = j + 2 if t[j + 1] == '&' else j + 1
                 if t[k] in own and t[k + 1] in (';', '+', '['): rw.error(f'{x} pointer {t[j - 1]} is given {t[k]}, which is in thread memory', x.line)
 
-# %% ../nbs/05_simulator.ipynb #ea6a51c9
+# %% ../nbs/05_simulator.ipynb #af83fca2
 def _check_recursion(t, rw):
     "A function, defined once, from which calls lead back to it"
     bodies = {}
@@ -1633,14 +1636,14 @@ def _check_recursion(t, rw):
             if m == n: rw.error(f'{n} calls itself: Metal has no recursion', once[n][0])
             if m not in seen: seen.add(m); todo += calls[m]
 
-# %% ../nbs/05_simulator.ipynb #0f500d43
+# %% ../nbs/05_simulator.ipynb #eb1cde0a
 _ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_per_threadgroup='uint', dispatch_threads_per_threadgroup='uint3',
     grid_origin='uint3', grid_size='uint3', quadgroup_index_in_threadgroup='uint', quadgroups_per_threadgroup='uint', simdgroup_index_in_threadgroup='uint',
     simdgroups_per_threadgroup='uint', thread_execution_width='uint', thread_index_in_quadgroup='uint', thread_index_in_simdgroup='uint',
     thread_index_in_threadgroup='uint', thread_position_in_grid='uint3', thread_position_in_threadgroup='uint3', threadgroup_position_in_grid='uint3',
     threadgroups_per_grid='uint3', threads_per_grid='uint3', threads_per_simdgroup='uint', threads_per_threadgroup='uint3')
 
-# %% ../nbs/05_simulator.ipynb #688dc969
+# %% ../nbs/05_simulator.ipynb #618c4da1
 _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4', dispatch_simdgroups_per_threadgroup='(vol(L->tg) + 31) / 32',
     dispatch_threads_per_threadgroup='u3(L->tg)', grid_origin='uint3(0, 0, 0)', grid_size='u3(L->grid)', quadgroup_index_in_threadgroup='d->index / 4',
     quadgroups_per_threadgroup='(vol(d->size) + 3) / 4', simdgroup_index_in_threadgroup='d->simd', simdgroups_per_threadgroup='(vol(d->size) + 31) / 32',
@@ -1648,16 +1651,16 @@ _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4', dis
     thread_position_in_grid='u3(d->at)', thread_position_in_threadgroup='u3(d->in)', threadgroup_position_in_grid='u3(d->group)',
     threadgroups_per_grid='u3(L->groups)', threads_per_grid='u3(L->grid)', threads_per_simdgroup='32u', threads_per_threadgroup='u3(d->size)')
 
-# %% ../nbs/05_simulator.ipynb #09db7fd6
+# %% ../nbs/05_simulator.ipynb #f1f41636
 _DTYPES = {mx.bool_: 'bool', mx.uint8: 'uint8_t', mx.uint16: 'uint16_t', mx.uint32: 'uint32_t', mx.uint64: 'uint64_t', mx.int8: 'int8_t', mx.int16: 'int16_t',
            mx.int32: 'int32_t', mx.int64: 'int64_t', mx.float16: 'float16_t', mx.bfloat16: 'bfloat16_t', mx.float32: 'float', mx.complex64: 'complex64_t'}
 
-# %% ../nbs/05_simulator.ipynb #0584920a
+# %% ../nbs/05_simulator.ipynb #c8160d92
 def _cpp_type(dtype, what):
     if dtype not in _DTYPES: raise ValueError(f'{what}: {dtype} has no Metal type')
     return _DTYPES[dtype]
 
-# %% ../nbs/05_simulator.ipynb #6c348dd1
+# %% ../nbs/05_simulator.ipynb #c8baa4b6
 def _signature(name, inputs, outputs, source, template, atomic):
     """The kernel's parameters as MLX writes them: [(declaration in Metal, kind, C++ expression)].
     inputs: [(name, dtype, ndim, size)], outputs: [(name, dtype)]"""
@@ -1678,7 +1681,7 @@ def _signature(name, inputs, outputs, source, template, atomic):
         if a in source: ps.append((f'{T} {a} [[{a}]]', _CPP_ATTR[a]))
     return ps
 
-# %% ../nbs/05_simulator.ipynb #5e5f2b12
+# %% ../nbs/05_simulator.ipynb #7ae64084
 def _swizzles(text):
     "C++ declarations of the swizzles that occur in the text, for 2, 3 and 4 elements"
     out = {2: '', 3: '', 4: ''}
@@ -1688,7 +1691,7 @@ def _swizzles(text):
             if max(idx) < n: out[n] += f" swz<T, {n}, {', '.join(map(str, idx))}> {w};"
     return out
 
-# %% ../nbs/05_simulator.ipynb #2c897e03
+# %% ../nbs/05_simulator.ipynb #a65e37b6
 def _template(template):
     "(names with C++ kinds, C++ values) of the template arguments"
     head, args = [], []
@@ -1699,14 +1702,14 @@ def _template(template):
         else: raise ValueError(f'template argument {name}: got {v!r}, want a bool, an int or an mx.Dtype')
     return head, args
 
-# %% ../nbs/05_simulator.ipynb #76927de0
+# %% ../nbs/05_simulator.ipynb #63a08eb3
 def _metal_text(name, params, source, header, template):
     "The whole Metal text, as MLX would hand it to Apple's compiler; what verbose=True prints"
     head, _ = _template(template)
     t = f"template <{', '.join(head)}>\n" if head else ''
     return f"{header}\n{t}[[kernel]] void {name}(\n  " + ',\n  '.join(p for p, _ in params) + f") {{\n{source}\n}}\n"
 
-# %% ../nbs/05_simulator.ipynb #814ee182
+# %% ../nbs/05_simulator.ipynb #6aa5afcc
 _MAIN = """
 namespace mk {
 struct Ids { uint at[3], in[3], group[3], index, lane, simd, size[3]; };
@@ -1717,7 +1720,7 @@ NOSAN static uint vol(const uint* p) { return p[0] * p[1] * p[2]; }
 extern "C" NOSAN void mk_lane(void** a, const mk::Ids* d, const mk::Launch* L) { using namespace mk; %s(%s); }
 """
 
-# %% ../nbs/05_simulator.ipynb #395e4462
+# %% ../nbs/05_simulator.ipynb #3043ce9b
 def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=False):
     "The C++ that the kernel becomes, without the prelude"
     head, args = _template(template)
@@ -1732,13 +1735,13 @@ def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=Fa
     return (f'#line 1 "{name}.header"\n{h}\n{t}void {name}({ps}) {{\n#line 1 "{name}.body"\n{b}\n}}\n#line 1 "main"\n' +
             _MAIN % (call, ', '.join(e for _, e in params)))
 
-# %% ../nbs/05_simulator.ipynb #e8726215
+# %% ../nbs/05_simulator.ipynb #b3fef43e
 class _PyBuffer(ctypes.Structure):
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.py_object), ('len', ctypes.c_ssize_t), ('itemsize', ctypes.c_ssize_t), ('readonly', ctypes.c_int),
                 ('ndim', ctypes.c_int), ('format', ctypes.c_char_p), ('shape', ctypes.POINTER(ctypes.c_ssize_t)), ('strides', ctypes.POINTER(ctypes.c_ssize_t)),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/05_simulator.ipynb #6efe251f
+# %% ../nbs/05_simulator.ipynb #e7e7b751
 class _View:
     "An MLX array's memory by the buffer protocol: `.ptr`, `.strides` (elements), `.lo` and `.hi` (bytes in use around .ptr). Close it soon"
     def __init__(self, x):
@@ -1751,27 +1754,27 @@ class _View:
         self.hi = (sum(e for e in ends if e > 0) + item) if x.size else 0
     def close(self): ctypes.pythonapi.PyBuffer_Release(ctypes.byref(self.v))
 
-# %% ../nbs/05_simulator.ipynb #2f7f506e
+# %% ../nbs/05_simulator.ipynb #11a6ea80
 _u32, _i32, _u64, _ptr = ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_void_p
 class _Buffer(ctypes.Structure):
     _fields_ = [('lo', _ptr), ('hi', _ptr), ('item', _i32), ('writable', _i32), ('atomic', _i32), ('ready', _i32), ('name', ctypes.c_char * 64),
                 ('written', _ptr), ('owner', _ptr), ('grain', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #1f9a663f
+# %% ../nbs/05_simulator.ipynb #3fbee3df
 class _Error(ctypes.Structure):
     _fields_ = [('kind', _i32), ('lane', _i32), ('line', _i32), ('group', _u32 * 3), ('pc', _u64), ('pc2', _u64), ('base', _u64),
                 ('file', ctypes.c_char * 128), ('text', ctypes.c_char * 1024)]
 
-# %% ../nbs/05_simulator.ipynb #edc576b8
+# %% ../nbs/05_simulator.ipynb #84969dc3
 class _Launch(ctypes.Structure):
     _fields_ = [('grid', _u32 * 3), ('tg', _u32 * 3), ('groups', _u32 * 3), ('checks', _i32), ('trace', _i32), ('workers', _i32), ('nbuf', _i32),
                 ('seed', _u64), ('limit', _u64), ('maxmem', _u32), ('pad', _u32), ('lane', _ptr), ('args', _ptr), ('bufs', _ptr), ('err', _ptr),
                 ('events', _ptr), ('nevents', _u64), ('cap', _u64), ('next', _u64), ('total', _u64), ('image', _u64)]
 
-# %% ../nbs/05_simulator.ipynb #4ce8d0aa
+# %% ../nbs/05_simulator.ipynb #82608dc3
 _EVENT = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'), ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8')])
 
-# %% ../nbs/05_simulator.ipynb #e2ba5980
+# %% ../nbs/05_simulator.ipynb #b43e2721
 @functools.lru_cache(maxsize=None)
 def _runtime():
     "The compiled runtime, and the table of its functions that every kernel is given"
@@ -1782,17 +1785,17 @@ def _runtime():
     names = ['rt_meet', 'rt_barrier', 'rt_tgmem', 'rt_access', 'rt_atomic', 'rt_lane', 'rt_fail']
     return lib, (_ptr * len(names))(*(ctypes.cast(getattr(lib, n), _ptr).value for n in names))
 
-# %% ../nbs/05_simulator.ipynb #68fdd056
+# %% ../nbs/05_simulator.ipynb #25196d0d
 _MATH = {'safe': ['-ffp-contract=off'], 'relaxed': ['-ffp-contract=fast', '-fno-math-errno', '-fno-signed-zeros', '-freciprocal-math'],
          'fast': ['-ffast-math', '-fno-finite-math-only']}
 
-# %% ../nbs/05_simulator.ipynb #1d1d5c7c
+# %% ../nbs/05_simulator.ipynb #7c2b98a7
 @functools.lru_cache(maxsize=None)
 def _macros(cxx):
     "What the compiler predefines, as one string"
     return subprocess.run([cxx, '-dM', '-E', '-x', 'c++', '-march=native', os.devnull], capture_output=True, text=True).stdout
 
-# %% ../nbs/05_simulator.ipynb #fa53978a
+# %% ../nbs/05_simulator.ipynb #ee4903e2
 def _compile(name, text, swz, checks, math, soft):
     "The kernel's C++ as a loaded library"
     cxx, version = find_compiler()
@@ -1810,13 +1813,13 @@ def _compile(name, text, swz, checks, math, soft):
     lib.mk_bind(_runtime()[1])
     return lib
 
-# %% ../nbs/05_simulator.ipynb #392a8b3e
+# %% ../nbs/05_simulator.ipynb #7e5f2d8c
 def _readable(s):
     "A C++ compiler's words about our pointers, in Metal's"
     s = re.sub(r"(?:mk::)?ptr<(?:mk::)?(device|constant|threadgroup)_, ?([^<>]*(?:<[^<>]*>)?)>", lambda m: f'{m[1]} {m[2].strip()}*', s)
     return re.sub(r"(?:mk::)?arr<([^<>,]*), ?([^<>]*)>", lambda m: f'threadgroup {m[1]}[' + m[2].replace(', ', '][').replace('ul', '').replace('UL', '').replace('u', '') + ']', s)
 
-# %% ../nbs/05_simulator.ipynb #86810ea1
+# %% ../nbs/05_simulator.ipynb #7f679377
 def _compile_error(text, name):
     "The first complaint of the compiler as a MetalError"
     m = re.search(re.escape(name) + r'\.(body|header):(\d+):(?:\d+:)? *(?:fatal )?error: (.*)', text)
@@ -1827,7 +1830,7 @@ def _compile_error(text, name):
     elif spaces and re.search(r"(cannot convert|no viable conversion|invalid conversion).*\*", said): said = f'address spaces are mixed ({spaces[0]} and thread): {said}'
     return MetalError(f'does not compile: {said}', name, int(m[2]), where=m[1])
 
-# %% ../nbs/05_simulator.ipynb #161218e5
+# %% ../nbs/05_simulator.ipynb #97eac63c
 @functools.lru_cache(maxsize=4096)
 def _where(path, offset, name):
     "The kernel's (part, line) at an offset of its library, through addr2line or atos"
@@ -1838,7 +1841,7 @@ def _where(path, offset, name):
         if m := re.search(re.escape(name) + r'\.(body|header):(\d+)', out): return m[1], int(m[2])
     return 'body', None
 
-# %% ../nbs/05_simulator.ipynb #556c63c2
+# %% ../nbs/05_simulator.ipynb #725ce348
 def _raise(err, lib, name):
     "The runtime's error as a MetalError"
     part, line = 'body', err.line or None
@@ -1850,15 +1853,15 @@ def _raise(err, lib, name):
         if l2: text += f" (the other access: {'header ' if p2 == 'header' else ''}line {l2})"
     raise MetalError(text, name, line, tuple(err.group), err.lane, part)
 
-# %% ../nbs/05_simulator.ipynb #0435821d
+# %% ../nbs/05_simulator.ipynb #34c8436d
 def _triple(v, what):
     "A grid or threadgroup: three positive ints"
-    v = tuple(v) if isinstance(v, (tuple, list)) else v
-    if not (isinstance(v, tuple) and len(v) == 3 and all(isinstance(i, int) and i > 0 for i in v)):
-        raise ValueError(f'{what}: got {v!r}, want three positive ints')
-    return v
+    try: t = tuple(operator.index(i) for i in v)
+    except TypeError: t = ()
+    if len(t) != 3 or min(t) < 1: raise ValueError(f'{what}: got {v!r}, want three positive ints')
+    return t
 
-# %% ../nbs/05_simulator.ipynb #502923e3
+# %% ../nbs/05_simulator.ipynb #c517ef90
 class MetalKernel:
     "A kernel for the simulator; make one with `metal_kernel`"
     def __init__(self, name, input_names, output_names, source, header, ensure_row_contiguous, atomic_outputs, math, max_threads, max_memory):
@@ -1868,10 +1871,10 @@ class MetalKernel:
 
     def __repr__(self): return f"MetalKernel({self.name}: {', '.join(self.input_names)} -> {', '.join(self.output_names)})"
 
-# %% ../nbs/05_simulator.ipynb #d75079e6
+# %% ../nbs/05_simulator.ipynb #a792f6bf
 from fastcore.basics import patch
 
-# %% ../nbs/05_simulator.ipynb #14fd70d8
+# %% ../nbs/05_simulator.ipynb #453d9e97
 @patch
 def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
     "The compiled library for these dtypes and template arguments"
@@ -1890,7 +1893,7 @@ def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
         self.libs[key] = _compile(self.name, cpp, _swizzles(text), checks, self.math, False)
     return self.libs[key]
 
-# %% ../nbs/05_simulator.ipynb #06afbdc5
+# %% ../nbs/05_simulator.ipynb #6c91f8e0
 @patch
 def _check_text(self: MetalKernel, template):
     "Refuse by the text what Metal's compiler refuses"
@@ -1902,7 +1905,7 @@ def _check_text(self: MetalKernel, template):
         _check_mixed(t, rw); _check_recursion(t, rw)
     self.checked = True
 
-# %% ../nbs/05_simulator.ipynb #61192466
+# %% ../nbs/05_simulator.ipynb #80b5737e
 @patch
 def __call__(self: MetalKernel, *, inputs, output_shapes, output_dtypes, grid, threadgroup, template=None, init_value=None, verbose=False, stream=None,
              seed=None, trace=False, checks=True, workers=None):
@@ -1920,7 +1923,7 @@ def __call__(self: MetalKernel, *, inputs, output_shapes, output_dtypes, grid, t
     try: return run.go(grid, threadgroup, seed, trace, workers)
     finally: run.close()
 
-# %% ../nbs/05_simulator.ipynb #78682b39
+# %% ../nbs/05_simulator.ipynb #f5451603
 class _Run:
     "One launch: its buffers, in guarded memory where there are checks"
     def __init__(self, k, lib, ins, shapes, dtypes, init, checks):
@@ -1974,7 +1977,7 @@ class _Run:
         for m in self.maps: _runtime()[0].rt_unmap(*m)
         self.views, self.maps = [], []
 
-# %% ../nbs/05_simulator.ipynb #e0609327
+# %% ../nbs/05_simulator.ipynb #84875867
 @patch
 def go(self: _Run, grid, threadgroup, seed, trace, workers):
     "Launch, then outputs (and the trace)"
@@ -1993,7 +1996,7 @@ def go(self: _Run, grid, threadgroup, seed, trace, workers):
     outs = [self.collect(*o) for o in self.outs]
     return (outs, self.trace(events[:L.nevents], L, bufs)) if trace else outs
 
-# %% ../nbs/05_simulator.ipynb #98b360d2
+# %% ../nbs/05_simulator.ipynb #d0465ba7
 @patch
 def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     "An output as an mx.array; every byte must have been written"
@@ -2008,7 +2011,7 @@ def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     x = mx.array(a.view(raw)).reshape(shape)
     return x if x.dtype == dtype else x.view(dtype).reshape(shape)
 
-# %% ../nbs/05_simulator.ipynb #4511b134
+# %% ../nbs/05_simulator.ipynb #23af16b3
 def metal_kernel(name: str, input_names, output_names, source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False,
                  compile_options=None, *, max_threads: int = 1024, max_memory: int = 32768) -> MetalKernel:
     "`mx.fast.metal_kernel`, on a simulated GPU"

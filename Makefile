@@ -21,6 +21,7 @@ export PYTHON
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-14s %s\n' "$$a" "$$b"; done
 
+# `set -m` makes the chat a job of its own: Ctrl-C reaches it and not make.
 chat: ## talk to a model; PROMPT="..." answers once; also MODEL=, KV=, BLAS=mkl, ARGS="--temp 0.7 ..."
 	@.ci/venv.sh chat $(extras)
 	@set --; \
@@ -28,7 +29,8 @@ chat: ## talk to a model; PROMPT="..." answers once; also MODEL=, KV=, BLAS=mkl,
 	[ -z "$$TQ_KV" ] || set -- "$$@" "--kv=$$TQ_KV"; \
 	[ -z "$$TQ_PROMPT" ] || set -- "$$@" "--prompt=$$TQ_PROMPT"; \
 	eval "set -- \"\$$@\" $$TQ_ARGS"; \
-	exec .venv/bin/turboquant-chat "$$@"
+	if [ -t 0 ]; then set -m; fi; \
+	.venv/bin/turboquant-chat "$$@"; exit $$?
 
 test: ## run every notebook and the hygiene checks; NB="nbs/01*.ipynb" for some, FLAGS="slow weights" to run those cells too
 	@rm -f .venv/summary

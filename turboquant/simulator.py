@@ -6,15 +6,15 @@
 __all__ = ['METAL_RUNTIME', 'METAL_PRELUDE', 'CompilerMissing', 'find_compiler', 'cache_folder', 'compile_cpp', 'MetalError',
            'MetalKernel', 'metal_kernel']
 
-# %% ../nbs/05_simulator.ipynb #6cb35e45
+# %% ../nbs/05_simulator.ipynb #8a0b7c45
 import ctypes,functools,hashlib,os,platform,shutil,subprocess,sys,tempfile
 from pathlib import Path
 
-# %% ../nbs/05_simulator.ipynb #52fe27a7
+# %% ../nbs/05_simulator.ipynb #6d4bdc9c
 class CompilerMissing(RuntimeError):
     "No C++ compiler was found on this machine"
 
-# %% ../nbs/05_simulator.ipynb #96133dbc
+# %% ../nbs/05_simulator.ipynb #b717646e
 @functools.lru_cache(maxsize=None)
 def _version(path):
     "First line of the compiler's `--version`, or None where it does not run"
@@ -22,7 +22,7 @@ def _version(path):
     except OSError: return None
     return r.stdout.splitlines()[0] if r.returncode == 0 and r.stdout else None
 
-# %% ../nbs/05_simulator.ipynb #f23db6c6
+# %% ../nbs/05_simulator.ipynb #8fa053eb
 def find_compiler() -> tuple:
     "(path, version line) of the C++ compiler: $CXX, else the first of c++, g++, clang++; CompilerMissing if none"
     tried = [os.environ['CXX']] if os.environ.get('CXX') else ['c++', 'g++', 'clang++']
@@ -32,7 +32,7 @@ def find_compiler() -> tuple:
     raise CompilerMissing(f"no C++ compiler: tried {', '.join(tried)}. Install g++ or clang++ "
         "(Debian: apt install g++; macOS: xcode-select --install) or set CXX")
 
-# %% ../nbs/05_simulator.ipynb #cd339e17
+# %% ../nbs/05_simulator.ipynb #f3bf7577
 @functools.lru_cache(maxsize=None)
 def _cpu():
     "A string that differs between processors that run different instructions"
@@ -43,7 +43,7 @@ def _cpu():
     keys = ('model name', 'flags', 'Features', 'CPU part')
     return platform.machine() + ''.join(sorted({l for l in lines if l.startswith(keys)}))
 
-# %% ../nbs/05_simulator.ipynb #18e934fb
+# %% ../nbs/05_simulator.ipynb #ba51c15d
 def cache_folder() -> Path:
     "Where compiled libraries are kept: turboquant/ in $XDG_CACHE_HOME or ~/.cache"
     root = os.environ.get('XDG_CACHE_HOME') or Path.home()/'.cache'
@@ -51,17 +51,17 @@ def cache_folder() -> Path:
     p.mkdir(parents=True, exist_ok=True)
     return p
 
-# %% ../nbs/05_simulator.ipynb #83c0967b
+# %% ../nbs/05_simulator.ipynb #1acc25b0
 def _run(cmd):
     "Run a compiler; its complaints become a RuntimeError"
     r = subprocess.run(cmd, capture_output=True, text=True)
     if r.returncode: raise RuntimeError(f"{' '.join(cmd)}\n{r.stderr.strip()}")
 
-# %% ../nbs/05_simulator.ipynb #f86f97b9
+# %% ../nbs/05_simulator.ipynb #a6e3a09f
 _loaded = {}
 _LINK = ('-l', '-L', '-Wl,', '-pthread', '-undefined', 'dynamic_lookup', '-framework')
 
-# %% ../nbs/05_simulator.ipynb #a42ee8e2
+# %% ../nbs/05_simulator.ipynb #d065044e
 def compile_cpp(source: str,             # C++17 text; functions to be called are extern "C"
                 name: str = 'kernel',    # used in file names only
                 flags: list = ()         # further compiler and linker flags, such as -O3
@@ -79,7 +79,7 @@ def compile_cpp(source: str,             # C++17 text; functions to be called ar
         _loaded[str(path)] = ctypes.CDLL(str(path))
     return _loaded[str(path)]
 
-# %% ../nbs/05_simulator.ipynb #eeeafc72
+# %% ../nbs/05_simulator.ipynb #931dc801
 def _build(cxx, source, path, flags):
     "Compile `source` to the shared library `path`, through a folder of its own and a rename"
     with tempfile.TemporaryDirectory(dir=path.parent) as d:
@@ -91,7 +91,7 @@ def _build(cxx, source, path, flags):
         _run([cxx, '-shared', str(obj), '-o', str(lib), *link])
         os.replace(lib, path)
 
-# %% ../nbs/05_simulator.ipynb #ff4a7ed9
+# %% ../nbs/05_simulator.ipynb #3bf0f980
 _RT_FIBER = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -153,7 +153,7 @@ static void* fiber(char* top, void (*f)()) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #52b6b48d
+# %% ../nbs/05_simulator.ipynb #c44ca1d6
 _RT_STATE = r'''
 enum { READY, AT_GROUP, AT_SIMD, AT_QUAD, DONE };
 enum { FLAG_DEVICE = 1, FLAG_TG = 2 };
@@ -205,7 +205,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t rnd(Worker* w) { w->rng ^= w->rng << 13; w->rng ^= w->rng >> 7; w->rng ^= w->rng << 17; return w->rng; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #1a88183c
+# %% ../nbs/05_simulator.ipynb #0b1b87db
 _RT_ERRORS = r'''
 static void fail(const char* text, int lane, int line, const char* file, uint64_t pc = 0, uint64_t pc2 = 0) {
   Worker* w = W; Error* e = w->L->err;
@@ -223,7 +223,7 @@ static void fail(const char* text, int lane, int line, const char* file, uint64_
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b231f0ba
+# %% ../nbs/05_simulator.ipynb #d6e2eeff
 _RT_SCHEDULER = r'''
 static void event(Worker* w, int kind, int where, int64_t off, unsigned size, uint64_t pc) {
   Launch* L = w->L; Lane& l = w->lane[w->cur];
@@ -330,7 +330,7 @@ static void run_group(Worker* w, uint64_t g) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #2c3301d7
+# %% ../nbs/05_simulator.ipynb #7810a7bc
 _RT_MEETINGS = r'''
 extern "C" void* rt_meet(int scope, const char* op, const void* v, unsigned size, int line, const char* file) {
   Worker* w = W; int i = w->cur; Lane& l = w->lane[i];
@@ -392,7 +392,7 @@ extern "C" unsigned rt_lane() { return W->cur % 32; }
 extern "C" void rt_fail(const char* text, int line, const char* file, uint64_t pc) { fail(text, W->cur, line, file, pc); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #cf3190ae
+# %% ../nbs/05_simulator.ipynb #84f8db2f
 _RT_MEMORY = r'''
 extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, int line, const char* file) {
   Worker* w = W; Site& s = w->site[site];
@@ -534,7 +534,7 @@ extern "C" void rt_atomic(void* p, unsigned n, int write, void* pc) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #2507ec6b
+# %% ../nbs/05_simulator.ipynb #2c9010fc
 _RT_LAUNCH = r'''
 extern "C" void* rt_map(size_t bytes, size_t skew) {                   // memory with 8 GB of nothing on both sides
   size_t body = (bytes + skew + 16384 + 16383) / 16384 * 16384;
@@ -595,7 +595,7 @@ extern "C" void rt_launch(Launch* L) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #10f90cc5
+# %% ../nbs/05_simulator.ipynb #264e7a55
 _MSL_BASE = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -630,32 +630,33 @@ template <class T, class U> INL T bits(const U& u) { static_assert(sizeof(T) == 
 }
 extern "C" NOSAN void mk_bind(const mk::RT* r) { mk::rt = *r; }
 #if MK_CHECKS
+namespace mk { NOSAN static INL void hit(void* p, unsigned n, int write, void* pc) { if (rt.access) rt.access(p, n, write, pc); } }   // unset while static tables initialise
 extern "C" {
 NOSAN void __tsan_init() {} NOSAN void __tsan_func_entry(void*) {} NOSAN void __tsan_func_exit() {}
 #define HOOK(n) \
-  NOSAN void __tsan_read##n(void* p) { mk::rt.access(p, n, 0, __builtin_return_address(0)); } \
-  NOSAN void __tsan_write##n(void* p) { mk::rt.access(p, n, 1, __builtin_return_address(0)); } \
-  NOSAN void __tsan_unaligned_read##n(void* p) { mk::rt.access(p, n, 0, __builtin_return_address(0)); } \
-  NOSAN void __tsan_unaligned_write##n(void* p) { mk::rt.access(p, n, 1, __builtin_return_address(0)); } \
-  NOSAN void __tsan_read_write##n(void* p) { mk::rt.access(p, n, 0, __builtin_return_address(0)); mk::rt.access(p, n, 1, __builtin_return_address(0)); } \
-  NOSAN void __tsan_unaligned_read_write##n(void* p) { mk::rt.access(p, n, 0, __builtin_return_address(0)); mk::rt.access(p, n, 1, __builtin_return_address(0)); }
+  NOSAN void __tsan_read##n(void* p) { mk::hit(p, n, 0, __builtin_return_address(0)); } \
+  NOSAN void __tsan_write##n(void* p) { mk::hit(p, n, 1, __builtin_return_address(0)); } \
+  NOSAN void __tsan_unaligned_read##n(void* p) { mk::hit(p, n, 0, __builtin_return_address(0)); } \
+  NOSAN void __tsan_unaligned_write##n(void* p) { mk::hit(p, n, 1, __builtin_return_address(0)); } \
+  NOSAN void __tsan_read_write##n(void* p) { mk::hit(p, n, 0, __builtin_return_address(0)); mk::hit(p, n, 1, __builtin_return_address(0)); } \
+  NOSAN void __tsan_unaligned_read_write##n(void* p) { mk::hit(p, n, 0, __builtin_return_address(0)); mk::hit(p, n, 1, __builtin_return_address(0)); }
 HOOK(1) HOOK(2) HOOK(4) HOOK(8) HOOK(16)
-NOSAN void __tsan_read_range(void* p, size_t n) { if (n) mk::rt.access(p, n, 0, __builtin_return_address(0)); }
-NOSAN void __tsan_write_range(void* p, size_t n) { if (n) mk::rt.access(p, n, 1, __builtin_return_address(0)); }
+NOSAN void __tsan_read_range(void* p, size_t n) { if (n) mk::hit(p, n, 0, __builtin_return_address(0)); }
+NOSAN void __tsan_write_range(void* p, size_t n) { if (n) mk::hit(p, n, 1, __builtin_return_address(0)); }
 NOSAN void* __tsan_memcpy(void* d, void* s, size_t n) {
-  if (n) { mk::rt.access(s, n, 0, __builtin_return_address(0)); mk::rt.access(d, n, 1, __builtin_return_address(0)); }
+  if (n) { mk::hit(s, n, 0, __builtin_return_address(0)); mk::hit(d, n, 1, __builtin_return_address(0)); }
   return __builtin_memcpy(d, s, n);
 }
 NOSAN void* __tsan_memmove(void* d, void* s, size_t n) {
-  if (n) { mk::rt.access(s, n, 0, __builtin_return_address(0)); mk::rt.access(d, n, 1, __builtin_return_address(0)); }
+  if (n) { mk::hit(s, n, 0, __builtin_return_address(0)); mk::hit(d, n, 1, __builtin_return_address(0)); }
   return __builtin_memmove(d, s, n);
 }
-NOSAN void* __tsan_memset(void* d, int c, size_t n) { if (n) mk::rt.access(d, n, 1, __builtin_return_address(0)); return __builtin_memset(d, c, n); }
+NOSAN void* __tsan_memset(void* d, int c, size_t n) { if (n) mk::hit(d, n, 1, __builtin_return_address(0)); return __builtin_memset(d, c, n); }
 }
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #427aff86
+# %% ../nbs/05_simulator.ipynb #5492d10c
 _MSL_HALF = r'''
 namespace mk {
 struct fmt_half {
@@ -746,7 +747,7 @@ template <class X, class Y> struct tern {              // the two arms of ?: whe
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8e762be5
+# %% ../nbs/05_simulator.ipynb #4e1b8f68
 _MSL_POINTERS = r'''
 namespace mk {
 struct device_ {}; struct constant_ {}; struct threadgroup_ {};
@@ -755,7 +756,7 @@ template <> struct ref<void> { typedef void t; };
 template <> struct ref<const void> { typedef void t; };
 template <class I> using int_ok = en<std::is_integral<I>::value || std::is_enum<I>::value>;
 template <class S, class T> struct ptr;
-template <class T, size_t... N> struct arr;
+template <class T, int... N> struct arr;
 #define ARITH(T) \
   template <class I, int_ok<I> = 0> friend INL constexpr ptr operator+(ptr a, I i) { return ptr(a.get() + i); } \
   template <class I, int_ok<I> = 0> friend INL constexpr ptr operator+(I i, ptr a) { return ptr(a.get() + i); } \
@@ -776,7 +777,7 @@ template <class S, class T> struct ptr<S, const T> {
   INL constexpr ptr(decltype(nullptr)) : p(nullptr) {}
   template <class U, en<std::is_void<T>::value || (!std::is_same<std::remove_const_t<U>, T>::value)> = 0>
   INL explicit ptr(ptr<S, U> q) : p((const T*)q.get()) {}
-  template <class U, size_t... N> INL explicit ptr(const arr<U, N...>& a) : p((const T*)a.base()) {}
+  template <class U, int... N> INL explicit ptr(const arr<U, N...>& a) : p((const T*)a.base()) {}
   INL constexpr const T* get() const { return p; }
   INL explicit operator bool() const { return p; }
   INL explicit operator ulong() const { return (ulong)p; }
@@ -796,27 +797,34 @@ template <class S, class T> struct ptr : ptr<S, const T> {
   INL constexpr ptr(decltype(nullptr)) : base_t(nullptr) {}
   template <class U, en<!std::is_const<U>::value && !std::is_same<U, T>::value> = 0> INL explicit ptr(ptr<S, U> q) : base_t((T*)q.get()) {}
   template <class U, en<std::is_same<U, T>::value> = 0> INL explicit ptr(ptr<S, const U> q) : base_t((const T*)q.get()) {}
-  template <class U, size_t... N> INL explicit ptr(const arr<U, N...>& a) : base_t((T*)a.base()) {}
+  template <class U, int... N> INL explicit ptr(const arr<U, N...>& a) : base_t((T*)a.base()) {}
   INL constexpr T* get() const { return const_cast<T*>(this->p); }
   ARITH(T)
 };
 #undef ARITH
-template <class T, size_t N> struct arr<T, N> : ptr<threadgroup_, T> {       // T a[N] in threadgroup memory
+template <class T, int N> struct arr<T, N> : ptr<threadgroup_, T> {       // T a[N] in threadgroup memory
   INL arr(int site, const char* name, int line, const char* file) : ptr<threadgroup_, T>((T*)tgmem(site, sizeof(T) * N, sizeof(T), name, line, file)) {}
   INL explicit arr(T* q) : ptr<threadgroup_, T>(q) {}
-  template <size_t M> INL arr(const arr<T, M>& o) : ptr<threadgroup_, T>(o.base()) {}
+  template <int M> INL arr(const arr<T, M>& o) : ptr<threadgroup_, T>(o.base()) {}
   INL T* base() const { return this->get(); }
 };
-template <class T, size_t N, size_t M, size_t... R> struct arr<T, N, M, R...> {
+template <class T, int N, int M, int... R> struct arr<T, N, M, R...> {
   T* p; typedef arr<T, M, R...> row;
-  static constexpr size_t step = (M * ... * R);
+  static constexpr size_t step = (size_t(M) * ... * R);
   INL arr(int site, const char* name, int line, const char* file) : p((T*)tgmem(site, sizeof(T) * N * step, sizeof(T), name, line, file)) {}
   INL explicit arr(T* q) : p(q) {}
-  template <size_t K> INL arr(const arr<T, K, M, R...>& o) : p(o.p) {}
+  template <int K> INL arr(const arr<T, K, M, R...>& o) : p(o.p) {}
   INL T* base() const { return p; }
   template <class I> INL row operator[](I i) const { return row(p + i * (ptrdiff_t)step); }
   template <class I> INL friend row operator+(const arr& a, I i) { return a[i]; }
   INL row operator*() const { return row(p); }
+};
+template <class T, size_t N> struct table {                                  // T a[N] = {...} in constant memory
+  T d[N];
+  template <class I> INL constexpr const T& operator[](I i) const { return d[i]; }
+  INL operator ptr<constant_, const T>() const { return ptr<constant_, const T>(d); }
+  template <class I, int_ok<I> = 0> INL ptr<constant_, const T> operator+(I i) const { return ptr<constant_, const T>(d + i); }
+  INL constexpr const T& operator*() const { return d[0]; }
 };
 template <class T> struct is_ptr : std::false_type {};
 template <class S, class T> struct is_ptr<ptr<S, T>> : std::true_type {};
@@ -826,13 +834,13 @@ template <class To, class From> INL To rcast(From&& f) {
 }
 template <class T> INL T* raw(T* p) { return p; }
 template <class S, class T> INL T* raw(ptr<S, T> p) { return p.get(); }
-template <class T, size_t N> INL T* raw(const arr<T, N>& a) { return a.base(); }
+template <class T, int N> INL T* raw(const arr<T, N>& a) { return a.base(); }
 }
 template <class To, class From> INL To as_type(const From& f) { return mk::bits<To>(f); }
 #define as_type_ as_type
 '''
 
-# %% ../nbs/05_simulator.ipynb #42ba1697
+# %% ../nbs/05_simulator.ipynb #f9e6c67e
 _MSL_VECTORS = r'''
 namespace metal {
 template <class T, int N> struct vec;
@@ -914,7 +922,7 @@ VECS(float, float) VECS(half, half) VECS(bfloat, bfloat) VECS(int, int) VECS(uin
 VECS(char, signed char) VECS(uchar, uchar) VECS(long, long) VECS(ulong, ulong) VECS(bool, bool)
 '''
 
-# %% ../nbs/05_simulator.ipynb #c4be2436
+# %% ../nbs/05_simulator.ipynb #d893563c
 _MSL_MATH = r'''
 #define M_PI_F 3.14159265358979323846f
 #define M_E_F 2.71828182845904523536f
@@ -1005,8 +1013,8 @@ INL uint fbits(float x) { return mk::bits<uint>(x); }
 FB(isnan, (fbits(x) & 0x7fffffff) > 0x7f800000) FB(isinf, (fbits(x) & 0x7fffffff) == 0x7f800000) FB(isfinite, (fbits(x) & 0x7f800000) != 0x7f800000)
 FB(isnormal, ((fbits(x) >> 23 & 255) + 1 & 255) > 1) FB(signbit, fbits(x) >> 31)
 #undef FB
-template <class T> INL T select(T a, T b, bool c) { if (c) return b; return a; }
-template <class T, int N> INL vec<T, N> select(vec<T, N> a, vec<T, N> b, vec<bool, N> c) { for (int i = 0; i < N; i++) if (c.d[i]) a.d[i] = b.d[i]; return a; }
+template <class T, num<T> = 0> INL T select(T a, T b, bool c) { if (c) return b; return a; }
+template <class A, class B, class C, mk::en<isv<A>> = 0> INL auto select(const A& a0, const B& b0, const C& c0) { auto a = tov(a0); auto b = tov(b0); auto c = tov(c0); constexpr int N = vt<A>::n; for (int i = 0; i < N; i++) if (c.d[i]) a.d[i] = b.d[i]; return a; }
 template <int N> INL bool any(vec<bool, N> v) { bool r = false; for (bool x : v.d) r |= x; return r; }
 template <int N> INL bool all(vec<bool, N> v) { bool r = true; for (bool x : v.d) r &= x; return r; }
 INL bool any(bool b) { return b; } INL bool all(bool b) { return b; }
@@ -1017,7 +1025,7 @@ template <class A, class B> INL auto distance(const A& a, const B& b) { return l
 template <class A, class B> INL auto distance_squared(const A& a, const B& b) { return length_squared(tov(a) - tov(b)); }
 template <class A> INL auto normalize(const A& a) { return tov(a) * rsqrt(dot(a, a)); }
 template <class A, class B> INL auto reflect(const A& i, const B& n) { return tov(i) - tov(n) * (2 * dot(n, i)); }
-template <class T> INL vec<T, 3> cross(vec<T, 3> a, vec<T, 3> b) { return vec<T, 3>(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x); }
+template <class A, class B> INL auto cross(const A& a0, const B& b0) { auto a = tov(a0); auto b = tov(b0); typedef typename vt<A>::t T; return vec<T, 3>(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x); }
 #define FI(name, e) template <class T, num<T> = 0> INL T name(T x) { constexpr int W = 8 * sizeof(T); typedef std::make_unsigned_t<T> U; U u = (U)x; (void)W; (void)u; return (T)(e); } \
   template <class A, mk::en<isv<A>> = 0> INL auto name(const A& a) { return map(a, [](auto x) { return name(x); }); }
 FI(popcount, __builtin_popcountll(u)) FI(clz, u ? __builtin_clzll(u) - (64 - W) : W) FI(ctz, u ? __builtin_ctzll(u) : W)
@@ -1103,7 +1111,7 @@ template <class T, int C, int R> matrix<T, R, C> transpose(const matrix<T, C, R>
 MATS(float) MATS(half)
 '''
 
-# %% ../nbs/05_simulator.ipynb #973d5e96
+# %% ../nbs/05_simulator.ipynb #59791b67
 _MSL_LANES = r'''
 #define HERE int line_ = __builtin_LINE(), const char* file_ = __builtin_FILE()
 namespace metal {
@@ -1219,7 +1227,7 @@ template <class T> INL simdgroup_matrix<T, 8, 8> operator*(const simdgroup_matri
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b848851c
+# %% ../nbs/05_simulator.ipynb #42f93264
 _MSL_ATOMICS = r'''
 namespace metal {
 enum memory_order { memory_order_relaxed, memory_order_acquire, memory_order_release, memory_order_acq_rel, memory_order_seq_cst };
@@ -1259,7 +1267,7 @@ template <class P, class V, class T = mk::at<P>> INL bool atomic_compare_exchang
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #3032c1eb
+# %% ../nbs/05_simulator.ipynb #1cf75c79
 _MSL_MLX = r'''
 struct complex64_t {
   float real, imag;
@@ -1298,16 +1306,16 @@ inline bfloat log1p(bfloat x) { return bfloat(__builtin_log1pf((float)x)); }
 using namespace metal;
 '''
 
-# %% ../nbs/05_simulator.ipynb #6feba224
+# %% ../nbs/05_simulator.ipynb #74b3ec78
 METAL_RUNTIME = _RT_FIBER + _RT_STATE + _RT_ERRORS + _RT_SCHEDULER + _RT_MEETINGS + _RT_MEMORY + _RT_LAUNCH
 METAL_PRELUDE = _MSL_BASE + _MSL_HALF + _MSL_POINTERS + _MSL_VECTORS + _MSL_MATH + _MSL_LANES + _MSL_ATOMICS + _MSL_MLX
 
-# %% ../nbs/05_simulator.ipynb #288f40a2
+# %% ../nbs/05_simulator.ipynb #c25cb758
 import operator,re
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/05_simulator.ipynb #57f3c166
+# %% ../nbs/05_simulator.ipynb #9cba237c
 class MetalError(ValueError):
     """What the simulator found wrong. `.kernel`, `.line`, `.threadgroup`, `.lane`, `.problem`: the parts of the message, None where they do not apply"""
     def __init__(self, problem, kernel=None, line=None, threadgroup=None, lane=None, where='body'):
@@ -1316,34 +1324,51 @@ class MetalError(ValueError):
               f'threadgroup {threadgroup}' if threadgroup is not None else '', f'lane {lane}' if lane is not None else '']
         super().__init__(', '.join(a for a in at if a) + f': {problem}')
 
-# %% ../nbs/05_simulator.ipynb #d06df3ce
-_TOKEN = re.compile(r"""(?P<space>[ \t\r\\]*\n|[ \t\r]+|\\)|(?P<str>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
+# %% ../nbs/05_simulator.ipynb #b071548c
+_TOKEN = re.compile(r"""(?P<mark>^\#[ ]\d+[ ]"[^"\n]*"[^\n]*\n)|(?P<space>[ \t\r]*\n|[ \t\r]+)|(?P<str>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
   |(?P<num>(?:0[xX][0-9a-fA-F']+|(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][-+]?\d+)?)\w*)|(?P<id>[A-Za-z_]\w*)
-  |(?P<op>\#\#|<<=|>>=|->\*?|\+\+|--|::|&&|\|\||<=|>=|==|!=|[-+*/%&|^]=|<<|.)""", re.X | re.S)
+  |(?P<op>\#\#|<<=|>>=|->\*?|\+\+|--|::|&&|\|\||<=|>=|==|!=|[-+*/%&|^]=|<<|.)""", re.X | re.S | re.M)
 
-# %% ../nbs/05_simulator.ipynb #b357d0f3
+# %% ../nbs/05_simulator.ipynb #b3f5d3d2
 def _blank(text):
     "Comments out, line breaks kept"
     keep = lambda m: m[0] if m[0][0] in '"\'' else ' ' + '\n' * m[0].count('\n')
     return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', keep, text, flags=re.S)
 
-# %% ../nbs/05_simulator.ipynb #188ffe80
+# %% ../nbs/05_simulator.ipynb #ed3e9abf
 class _Tok(str):
     "A token that knows its line and kind"
     def __new__(cls, s, kind, line):
         t = super().__new__(cls, s); t.kind, t.line = kind, line
         return t
 
-# %% ../nbs/05_simulator.ipynb #7880e9ea
+# %% ../nbs/05_simulator.ipynb #162523b3
 def _tokens(text):
-    "Metal text as a list of tokens, white space included, comments blanked"
+    "Preprocessed Metal text as a list of tokens, white space and line marks included"
     out, line = [], 1
-    for m in _TOKEN.finditer(_blank(text)):
+    for m in _TOKEN.finditer(text):
+        if m.lastgroup == 'mark': out.append(_Tok(m[0], 'space', line)); line = int(m[0].split()[1]); continue
         out.append(_Tok(m[0], m.lastgroup, line))
         line += m[0].count('\n')
     return out
 
-# %% ../nbs/05_simulator.ipynb #cbc9be8c
+# %% ../nbs/05_simulator.ipynb #73b957fb
+@functools.lru_cache(maxsize=256)
+def _preprocess(name, header, source):
+    "(header, body) with macros expanded and comments gone, as Metal's own preprocessor would"
+    for where, text in (('header', header), ('body', source)):
+        for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"][^>"\n]*[>"]?)', _blank(text), re.M):
+            if not m[1][1:].startswith('metal'): raise MetalError(f'#include {m[1]}: only Metal headers are there', name, text[:m.start()].count('\n') + 1, where=where)
+    strip = lambda s: re.sub(r'^[ \t]*#[ \t]*(include|pragma)[^\n]*', '', s, flags=re.M)
+    text = f'#line 1 "{name}.header"\n{strip(header)}\n#line 1 "{name}.body"\n{strip(source)}\n'
+    cmd = [find_compiler()[0], '-E', '-undef', '-D__METAL_VERSION__=320', '-D__METAL__=1', '-D__HAVE_BFLOAT__=1', '-x', 'c++', '-std=c++17', '-w', '-']
+    r = subprocess.run(cmd, input=text, capture_output=True, text=True)
+    if r.returncode: raise _compile_error(r.stderr, name)
+    cut = re.search(rf'^# 1 "{re.escape(name)}\.body".*\n', r.stdout, re.M)
+    start = re.search(rf'^# 1 "{re.escape(name)}\.header".*\n', r.stdout, re.M)
+    return r.stdout[start.start():cut.start()], r.stdout[cut.start():]
+
+# %% ../nbs/05_simulator.ipynb #839bb4b9
 _SPACES = {'device', 'constant', 'threadgroup', 'thread'}
 _QUAL = {'const', 'volatile', 'constexpr', 'static', 'inline', 'restrict', '__restrict', '__restrict__', 'METAL_FUNC', 'typename', 'coherent'}
 _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', 'float', 'half', 'bfloat', 'double', 'uchar', 'ushort', 'uint', 'ulong',
@@ -1351,7 +1376,7 @@ _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', '
          'atomic_int', 'atomic_uint', 'atomic_float', 'atomic_bool', 'atomic_ulong'}
 _BASE |= {f'{p}{t}{n}' for p in ('', 'packed_') for t in ('float', 'half', 'bfloat', 'int', 'uint', 'short', 'ushort', 'char', 'uchar', 'long', 'ulong', 'bool') for n in (2, 3, 4)}
 
-# %% ../nbs/05_simulator.ipynb #00df5e68
+# %% ../nbs/05_simulator.ipynb #888c1e6a
 def _match(t, i, opens='([{', closes=')]}'):
     "Index of the bracket that closes the one at `i`"
     depth = 0
@@ -1362,7 +1387,7 @@ def _match(t, i, opens='([{', closes=')]}'):
             if depth == 0: return j
     return len(t) - 1
 
-# %% ../nbs/05_simulator.ipynb #a60252ac
+# %% ../nbs/05_simulator.ipynb #6ebcfdb4
 def _angle(t, i):
     "Index of the > that closes the < at `i`, or None where it is a less-than"
     depth = 0
@@ -1374,13 +1399,13 @@ def _angle(t, i):
         elif t[j] in '([': pass
         elif t[j] in (';', '{', '}', '&&', '||'): return None
 
-# %% ../nbs/05_simulator.ipynb #f96bbab7
+# %% ../nbs/05_simulator.ipynb #269f39a0
 def _skip(t, i, step=1):
     "The next index from `i` that is no white space"
     while 0 <= i < len(t) and t[i].kind == 'space': i += step
     return i
 
-# %% ../nbs/05_simulator.ipynb #09189930
+# %% ../nbs/05_simulator.ipynb #1ca3a19b
 def _type(t, i):
     "Reads a type at `i`: (its text without qualifiers, const or not, index after it)"
     words, const, end = [], False, i
@@ -1394,7 +1419,7 @@ def _type(t, i):
         end = i
     return ' '.join(words), const, end
 
-# %% ../nbs/05_simulator.ipynb #c495f4ec
+# %% ../nbs/05_simulator.ipynb #479bbb68
 def _name(t, i):
     "A name with its :: and template arguments: (text, index after)"
     w, i = str(t[i]), i + 1
@@ -1404,7 +1429,7 @@ def _name(t, i):
         else: break
     return w, i
 
-# %% ../nbs/05_simulator.ipynb #f970777e
+# %% ../nbs/05_simulator.ipynb #3b41589f
 def _dims(t, i):
     "Array bounds at `i`: (list of texts, index after the last bracket)"
     out = []
@@ -1412,7 +1437,7 @@ def _dims(t, i):
         k = _match(t, j); out.append(''.join(t[j + 1:k]).strip()); i = k + 1
     return out, i
 
-# %% ../nbs/05_simulator.ipynb #933c0111
+# %% ../nbs/05_simulator.ipynb #fe815e15
 class _Rewriter:
     "Turns Metal text into C++ that keeps address spaces as types and line breaks where they were"
     def __init__(self, kernel, where, site=0):
@@ -1422,7 +1447,7 @@ class _Rewriter:
         text = _spaces(_literals(_tokens(text)), self)
         return ''.join(text)
 
-# %% ../nbs/05_simulator.ipynb #a15d8fbe
+# %% ../nbs/05_simulator.ipynb #d18d58ea
 def _literals(t):
     "1.0 is a float in Metal, 1.0h a half: say so in C++"
     out = []
@@ -1435,7 +1460,7 @@ def _literals(t):
         out.append(x)
     return out
 
-# %% ../nbs/05_simulator.ipynb #15d71872
+# %% ../nbs/05_simulator.ipynb #1206fd7d
 def _spaces(t, rw):
     "Address spaces: pointers become mk::ptr<space, T>, threadgroup arrays mk::arr, & of an element a sum"
     out, i, depth = [], 0, 0
@@ -1452,14 +1477,17 @@ def _spaces(t, rw):
             out.append(x); i += 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #4a4d87fe
+# %% ../nbs/05_simulator.ipynb #0d04d5dd
 def _unary(out):
     "True where an & after `out` takes an address"
     i = _skip(out, len(out) - 1, -1)
     if i < 0: return True
+    if out[i] == ')':                                                           # after a cast to a pointer
+        k = _skip(out, i - 1, -1)
+        return k >= 0 and (out[k] == '*' or out[k].startswith('mk::ptr<') or (out[k].kind == 'op' and out[k].rstrip().endswith('*') and len(out[k]) > 1))
     return out[i] in ('return', 'case') or (out[i].kind == 'op' and out[i] not in (')', ']', '>', '&', '}')) and not out[i].startswith('mk::')
 
-# %% ../nbs/05_simulator.ipynb #8d2f439a
+# %% ../nbs/05_simulator.ipynb #2ab7cfd5
 def _address_of(t, i, rw):
     "&a[i] as (a + (i)), which keeps a's address space; other & stay"
     j = _skip(t, i + 1)
@@ -1475,7 +1503,7 @@ def _address_of(t, i, rw):
     inner = lambda a, b: _spaces(t[a:b], rw)
     return [op('('), *inner(j, last[0]), op('+'), op('('), *inner(last[0] + 1, last[1]), op(')'), op(')')], end
 
-# %% ../nbs/05_simulator.ipynb #f217c34b
+# %% ../nbs/05_simulator.ipynb #760b5abc
 def _declaration(t, i, out, depth, rw):
     "What the address space at `t[i]` declares, as C++: (tokens, index after)"
     space, line = t[i], t[i].line
@@ -1512,10 +1540,15 @@ def _declaration(t, i, out, depth, rw):
         return tok(f"mk::ptr<mk::{space}_, {'const ' if const or space == 'constant' else ''}{T}> {t[k]}"), d[1]
     if space == 'constant':
         if 'static' not in extra and depth == 0: pre = 'static ' + pre
-        return tok(f"{pre}{'const ' if 'constexpr' not in extra else 'const '}{T}"), j
+        dims, j2 = _dims(t, k + 1) if k < len(t) and t[k].kind == 'id' else ([], 0)
+        e = _skip(t, j2)
+        if len(dims) == 1 and dims[0] and e < len(t) and t[e] in ('=', '{'):      # a table: an object that knows its address space
+            nl += '\n' * sum(x.count('\n') for x in t[j:j2])
+            return tok(f"{pre}const mk::table<{T}, {dims[0]}> {t[k]}"), j2
+        return tok(f'{pre}const {T}'), j
     return tok(f"{pre}{'const ' if const else ''}{T}"), j
 
-# %% ../nbs/05_simulator.ipynb #ae2177d8
+# %% ../nbs/05_simulator.ipynb #cc7d6700
 def _shared(t, k, T, depth, rw, nl, line):
     "threadgroup T a[N], b; as references to memory that the whole threadgroup shares"
     new = []
@@ -1532,7 +1565,7 @@ def _shared(t, k, T, depth, rw, nl, line):
         k = _skip(t, e + 1)
     return [_Tok('; '.join(new) + nl, 'op', line)], j
 
-# %% ../nbs/05_simulator.ipynb #0fe0c252
+# %% ../nbs/05_simulator.ipynb #de0d23da
 def _ternaries(t):
     "Wraps the arms of ?: so that a software half or bfloat meets a float as the built-in types would"
     i = 0
@@ -1558,18 +1591,16 @@ def _ternaries(t):
         i += 2
     return t
 
-# %% ../nbs/05_simulator.ipynb #443b7cc1
+# %% ../nbs/05_simulator.ipynb #c91fe8e7
 _BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete': 'Metal has no delete', 'try': 'Metal has no exceptions',
            'catch': 'Metal has no exceptions', 'throw': 'Metal has no exceptions', 'virtual': 'Metal has no virtual functions', 'goto': 'Metal has no goto',
            'thread_local': 'Metal has no thread_local', 'dynamic_cast': 'Metal has no dynamic_cast', 'typeid': 'Metal has no typeid', 'asm': 'Metal has no asm',
            'malloc': 'Metal has no malloc', 'printf': 'Metal kernels cannot print', 'std': 'the C++ standard library is not there: use metal::'}
 
-# %% ../nbs/05_simulator.ipynb #867a5dd6
+# %% ../nbs/05_simulator.ipynb #2fe5a7f9
 def _check(text, kernel, where, types=(), names=()):
     "Refuses what Metal refuses, by the text alone"
     rw = _Rewriter(kernel, where)
-    for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"][^>"\n]*)', _blank(text), re.M):
-        if not m[1][1:].startswith('metal'): rw.error(f'#include {m[1]}...: only Metal headers are there', text[:m.start()].count('\n') + 1)
     t = [x for x in _tokens(text) if x.kind != 'space']
     for i, x in enumerate(t):
         if x.kind == 'id' and x in _BANNED and not (x == 'delete' and t[i - 1] == '='): rw.error(_BANNED[x], x.line)
@@ -1579,7 +1610,7 @@ def _check(text, kernel, where, types=(), names=()):
     _check_pointers(t, rw, set(types))
     return t
 
-# %% ../nbs/05_simulator.ipynb #08bc4d50
+# %% ../nbs/05_simulator.ipynb #b50da6f7
 def _check_pointers(t, rw, types):
     "Every pointer and reference needs an address space"
     types = types | _BASE | {str(t[i + 1]) for i, x in enumerate(t[:-1]) if x in ('typename', 'struct', 'class', 'using', 'enum')}
@@ -1600,7 +1631,7 @@ def _check_pointers(t, rw, types):
             what = 'pointer' if t[j] == '*' else 'reference'
             rw.error(f"{what} {t[k] if named else x + ' ' + t[j]} has no address space: Metal wants device, constant, threadgroup or thread", x.line)
 
-# %% ../nbs/05_simulator.ipynb #e7626a00
+# %% ../nbs/05_simulator.ipynb #46558b14
 def _check_mixed(t, rw):
     "A thread's own array given to a pointer of another address space"
     own = set()
@@ -1617,7 +1648,7 @@ def _check_mixed(t, rw):
                 k = j + 2 if t[j + 1] == '&' else j + 1
                 if t[k] in own and t[k + 1] in (';', '+', '['): rw.error(f'{x} pointer {t[j - 1]} is given {t[k]}, which is in thread memory', x.line)
 
-# %% ../nbs/05_simulator.ipynb #af83fca2
+# %% ../nbs/05_simulator.ipynb #b358d53b
 def _check_recursion(t, rw):
     "A function, defined once, from which calls lead back to it"
     bodies = {}
@@ -1636,14 +1667,14 @@ def _check_recursion(t, rw):
             if m == n: rw.error(f'{n} calls itself: Metal has no recursion', once[n][0])
             if m not in seen: seen.add(m); todo += calls[m]
 
-# %% ../nbs/05_simulator.ipynb #eb1cde0a
+# %% ../nbs/05_simulator.ipynb #b05f2489
 _ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_per_threadgroup='uint', dispatch_threads_per_threadgroup='uint3',
     grid_origin='uint3', grid_size='uint3', quadgroup_index_in_threadgroup='uint', quadgroups_per_threadgroup='uint', simdgroup_index_in_threadgroup='uint',
     simdgroups_per_threadgroup='uint', thread_execution_width='uint', thread_index_in_quadgroup='uint', thread_index_in_simdgroup='uint',
     thread_index_in_threadgroup='uint', thread_position_in_grid='uint3', thread_position_in_threadgroup='uint3', threadgroup_position_in_grid='uint3',
     threadgroups_per_grid='uint3', threads_per_grid='uint3', threads_per_simdgroup='uint', threads_per_threadgroup='uint3')
 
-# %% ../nbs/05_simulator.ipynb #618c4da1
+# %% ../nbs/05_simulator.ipynb #8b7ad8f6
 _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4', dispatch_simdgroups_per_threadgroup='(vol(L->tg) + 31) / 32',
     dispatch_threads_per_threadgroup='u3(L->tg)', grid_origin='uint3(0, 0, 0)', grid_size='u3(L->grid)', quadgroup_index_in_threadgroup='d->index / 4',
     quadgroups_per_threadgroup='(vol(d->size) + 3) / 4', simdgroup_index_in_threadgroup='d->simd', simdgroups_per_threadgroup='(vol(d->size) + 31) / 32',
@@ -1651,16 +1682,16 @@ _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4', dis
     thread_position_in_grid='u3(d->at)', thread_position_in_threadgroup='u3(d->in)', threadgroup_position_in_grid='u3(d->group)',
     threadgroups_per_grid='u3(L->groups)', threads_per_grid='u3(L->grid)', threads_per_simdgroup='32u', threads_per_threadgroup='u3(d->size)')
 
-# %% ../nbs/05_simulator.ipynb #f1f41636
+# %% ../nbs/05_simulator.ipynb #329b3ccc
 _DTYPES = {mx.bool_: 'bool', mx.uint8: 'uint8_t', mx.uint16: 'uint16_t', mx.uint32: 'uint32_t', mx.uint64: 'uint64_t', mx.int8: 'int8_t', mx.int16: 'int16_t',
            mx.int32: 'int32_t', mx.int64: 'int64_t', mx.float16: 'float16_t', mx.bfloat16: 'bfloat16_t', mx.float32: 'float', mx.complex64: 'complex64_t'}
 
-# %% ../nbs/05_simulator.ipynb #c8160d92
+# %% ../nbs/05_simulator.ipynb #d5c12dcd
 def _cpp_type(dtype, what):
     if dtype not in _DTYPES: raise ValueError(f'{what}: {dtype} has no Metal type')
     return _DTYPES[dtype]
 
-# %% ../nbs/05_simulator.ipynb #c8baa4b6
+# %% ../nbs/05_simulator.ipynb #e125df93
 def _signature(name, inputs, outputs, source, template, atomic):
     """The kernel's parameters as MLX writes them: [(declaration in Metal, kind, C++ expression)].
     inputs: [(name, dtype, ndim, size)], outputs: [(name, dtype)]"""
@@ -1681,7 +1712,7 @@ def _signature(name, inputs, outputs, source, template, atomic):
         if a in source: ps.append((f'{T} {a} [[{a}]]', _CPP_ATTR[a]))
     return ps
 
-# %% ../nbs/05_simulator.ipynb #7ae64084
+# %% ../nbs/05_simulator.ipynb #bad87e01
 def _swizzles(text):
     "C++ declarations of the swizzles that occur in the text, for 2, 3 and 4 elements"
     out = {2: '', 3: '', 4: ''}
@@ -1691,7 +1722,7 @@ def _swizzles(text):
             if max(idx) < n: out[n] += f" swz<T, {n}, {', '.join(map(str, idx))}> {w};"
     return out
 
-# %% ../nbs/05_simulator.ipynb #a65e37b6
+# %% ../nbs/05_simulator.ipynb #a8c13a6c
 def _template(template):
     "(names with C++ kinds, C++ values) of the template arguments"
     head, args = [], []
@@ -1702,14 +1733,14 @@ def _template(template):
         else: raise ValueError(f'template argument {name}: got {v!r}, want a bool, an int or an mx.Dtype')
     return head, args
 
-# %% ../nbs/05_simulator.ipynb #63a08eb3
+# %% ../nbs/05_simulator.ipynb #f848e9ea
 def _metal_text(name, params, source, header, template):
     "The whole Metal text, as MLX would hand it to Apple's compiler; what verbose=True prints"
     head, _ = _template(template)
     t = f"template <{', '.join(head)}>\n" if head else ''
     return f"{header}\n{t}[[kernel]] void {name}(\n  " + ',\n  '.join(p for p, _ in params) + f") {{\n{source}\n}}\n"
 
-# %% ../nbs/05_simulator.ipynb #6aa5afcc
+# %% ../nbs/05_simulator.ipynb #262ab9e0
 _MAIN = """
 namespace mk {
 struct Ids { uint at[3], in[3], group[3], index, lane, simd, size[3]; };
@@ -1720,28 +1751,28 @@ NOSAN static uint vol(const uint* p) { return p[0] * p[1] * p[2]; }
 extern "C" NOSAN void mk_lane(void** a, const mk::Ids* d, const mk::Launch* L) { using namespace mk; %s(%s); }
 """
 
-# %% ../nbs/05_simulator.ipynb #3043ce9b
+# %% ../nbs/05_simulator.ipynb #6325a960
 def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=False):
     "The C++ that the kernel becomes, without the prelude"
     head, args = _template(template)
     rw = _Rewriter(name, 'header')
-    strip = lambda s: re.sub(r'^[ \t]*#[ \t]*(include|pragma)[^\n]*', '', s, flags=re.M)
-    h = rw.run(strip(header)); rw.where = 'body'
-    b = rw.run(strip(source))
+    header, source = _preprocess(name, header, source)
+    h = rw.run(header); rw.where = 'body'
+    b = rw.run(source)
     if bfloat or soft_half: h, b = (''.join(_ternaries(_tokens(s))) for s in (h, b))
     ps = ', '.join(''.join(_Rewriter(name, 'body').run(re.sub(r'\[\[.*?\]\]', '', p))) for p, _ in params)
     t = f"template <{', '.join(head)}>\n" if head else ''
     call = name + (f"<{', '.join(args)}>" if args else '')
-    return (f'#line 1 "{name}.header"\n{h}\n{t}void {name}({ps}) {{\n#line 1 "{name}.body"\n{b}\n}}\n#line 1 "main"\n' +
+    return (f'{h}\n{t}void {name}({ps}) {{\n{b}\n}}\n#line 1 "main"\n' +
             _MAIN % (call, ', '.join(e for _, e in params)))
 
-# %% ../nbs/05_simulator.ipynb #b3fef43e
+# %% ../nbs/05_simulator.ipynb #71797ff8
 class _PyBuffer(ctypes.Structure):
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.py_object), ('len', ctypes.c_ssize_t), ('itemsize', ctypes.c_ssize_t), ('readonly', ctypes.c_int),
                 ('ndim', ctypes.c_int), ('format', ctypes.c_char_p), ('shape', ctypes.POINTER(ctypes.c_ssize_t)), ('strides', ctypes.POINTER(ctypes.c_ssize_t)),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/05_simulator.ipynb #e7e7b751
+# %% ../nbs/05_simulator.ipynb #c8620524
 class _View:
     "An MLX array's memory by the buffer protocol: `.ptr`, `.strides` (elements), `.lo` and `.hi` (bytes in use around .ptr). Close it soon"
     def __init__(self, x):
@@ -1754,27 +1785,27 @@ class _View:
         self.hi = (sum(e for e in ends if e > 0) + item) if x.size else 0
     def close(self): ctypes.pythonapi.PyBuffer_Release(ctypes.byref(self.v))
 
-# %% ../nbs/05_simulator.ipynb #11a6ea80
+# %% ../nbs/05_simulator.ipynb #3f897e3a
 _u32, _i32, _u64, _ptr = ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_void_p
 class _Buffer(ctypes.Structure):
     _fields_ = [('lo', _ptr), ('hi', _ptr), ('item', _i32), ('writable', _i32), ('atomic', _i32), ('ready', _i32), ('name', ctypes.c_char * 64),
                 ('written', _ptr), ('owner', _ptr), ('grain', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #3fbee3df
+# %% ../nbs/05_simulator.ipynb #d6616523
 class _Error(ctypes.Structure):
     _fields_ = [('kind', _i32), ('lane', _i32), ('line', _i32), ('group', _u32 * 3), ('pc', _u64), ('pc2', _u64), ('base', _u64),
                 ('file', ctypes.c_char * 128), ('text', ctypes.c_char * 1024)]
 
-# %% ../nbs/05_simulator.ipynb #84969dc3
+# %% ../nbs/05_simulator.ipynb #3070310b
 class _Launch(ctypes.Structure):
     _fields_ = [('grid', _u32 * 3), ('tg', _u32 * 3), ('groups', _u32 * 3), ('checks', _i32), ('trace', _i32), ('workers', _i32), ('nbuf', _i32),
                 ('seed', _u64), ('limit', _u64), ('maxmem', _u32), ('pad', _u32), ('lane', _ptr), ('args', _ptr), ('bufs', _ptr), ('err', _ptr),
                 ('events', _ptr), ('nevents', _u64), ('cap', _u64), ('next', _u64), ('total', _u64), ('image', _u64)]
 
-# %% ../nbs/05_simulator.ipynb #82608dc3
+# %% ../nbs/05_simulator.ipynb #980177ad
 _EVENT = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'), ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8')])
 
-# %% ../nbs/05_simulator.ipynb #b43e2721
+# %% ../nbs/05_simulator.ipynb #ed4862bc
 @functools.lru_cache(maxsize=None)
 def _runtime():
     "The compiled runtime, and the table of its functions that every kernel is given"
@@ -1785,17 +1816,17 @@ def _runtime():
     names = ['rt_meet', 'rt_barrier', 'rt_tgmem', 'rt_access', 'rt_atomic', 'rt_lane', 'rt_fail']
     return lib, (_ptr * len(names))(*(ctypes.cast(getattr(lib, n), _ptr).value for n in names))
 
-# %% ../nbs/05_simulator.ipynb #25196d0d
+# %% ../nbs/05_simulator.ipynb #13b047b6
 _MATH = {'safe': ['-ffp-contract=off'], 'relaxed': ['-ffp-contract=fast', '-fno-math-errno', '-fno-signed-zeros', '-freciprocal-math'],
          'fast': ['-ffast-math', '-fno-finite-math-only']}
 
-# %% ../nbs/05_simulator.ipynb #7c2b98a7
+# %% ../nbs/05_simulator.ipynb #89680409
 @functools.lru_cache(maxsize=None)
 def _macros(cxx):
     "What the compiler predefines, as one string"
     return subprocess.run([cxx, '-dM', '-E', '-x', 'c++', '-march=native', os.devnull], capture_output=True, text=True).stdout
 
-# %% ../nbs/05_simulator.ipynb #ee4903e2
+# %% ../nbs/05_simulator.ipynb #3fcbc3bb
 def _compile(name, text, swz, checks, math, soft):
     "The kernel's C++ as a loaded library"
     cxx, version = find_compiler()
@@ -1813,13 +1844,13 @@ def _compile(name, text, swz, checks, math, soft):
     lib.mk_bind(_runtime()[1])
     return lib
 
-# %% ../nbs/05_simulator.ipynb #7e5f2d8c
+# %% ../nbs/05_simulator.ipynb #44c861c1
 def _readable(s):
     "A C++ compiler's words about our pointers, in Metal's"
     s = re.sub(r"(?:mk::)?ptr<(?:mk::)?(device|constant|threadgroup)_, ?([^<>]*(?:<[^<>]*>)?)>", lambda m: f'{m[1]} {m[2].strip()}*', s)
     return re.sub(r"(?:mk::)?arr<([^<>,]*), ?([^<>]*)>", lambda m: f'threadgroup {m[1]}[' + m[2].replace(', ', '][').replace('ul', '').replace('UL', '').replace('u', '') + ']', s)
 
-# %% ../nbs/05_simulator.ipynb #7f679377
+# %% ../nbs/05_simulator.ipynb #47a7a3aa
 def _compile_error(text, name):
     "The first complaint of the compiler as a MetalError"
     m = re.search(re.escape(name) + r'\.(body|header):(\d+):(?:\d+:)? *(?:fatal )?error: (.*)', text)
@@ -1830,7 +1861,7 @@ def _compile_error(text, name):
     elif spaces and re.search(r"(cannot convert|no viable conversion|invalid conversion).*\*", said): said = f'address spaces are mixed ({spaces[0]} and thread): {said}'
     return MetalError(f'does not compile: {said}', name, int(m[2]), where=m[1])
 
-# %% ../nbs/05_simulator.ipynb #97eac63c
+# %% ../nbs/05_simulator.ipynb #d4620bb1
 @functools.lru_cache(maxsize=4096)
 def _where(path, offset, name):
     "The kernel's (part, line) at an offset of its library, through addr2line or atos"
@@ -1841,7 +1872,7 @@ def _where(path, offset, name):
         if m := re.search(re.escape(name) + r'\.(body|header):(\d+)', out): return m[1], int(m[2])
     return 'body', None
 
-# %% ../nbs/05_simulator.ipynb #725ce348
+# %% ../nbs/05_simulator.ipynb #253bb32d
 def _raise(err, lib, name):
     "The runtime's error as a MetalError"
     part, line = 'body', err.line or None
@@ -1853,7 +1884,7 @@ def _raise(err, lib, name):
         if l2: text += f" (the other access: {'header ' if p2 == 'header' else ''}line {l2})"
     raise MetalError(text, name, line, tuple(err.group), err.lane, part)
 
-# %% ../nbs/05_simulator.ipynb #34c8436d
+# %% ../nbs/05_simulator.ipynb #7db7301c
 def _triple(v, what):
     "A grid or threadgroup: three positive ints"
     try: t = tuple(operator.index(i) for i in v)
@@ -1861,7 +1892,7 @@ def _triple(v, what):
     if len(t) != 3 or min(t) < 1: raise ValueError(f'{what}: got {v!r}, want three positive ints')
     return t
 
-# %% ../nbs/05_simulator.ipynb #c517ef90
+# %% ../nbs/05_simulator.ipynb #183add42
 class MetalKernel:
     "A kernel for the simulator; make one with `metal_kernel`"
     def __init__(self, name, input_names, output_names, source, header, ensure_row_contiguous, atomic_outputs, math, max_threads, max_memory):
@@ -1871,10 +1902,10 @@ class MetalKernel:
 
     def __repr__(self): return f"MetalKernel({self.name}: {', '.join(self.input_names)} -> {', '.join(self.output_names)})"
 
-# %% ../nbs/05_simulator.ipynb #a792f6bf
+# %% ../nbs/05_simulator.ipynb #a217d0e2
 from fastcore.basics import patch
 
-# %% ../nbs/05_simulator.ipynb #453d9e97
+# %% ../nbs/05_simulator.ipynb #16867416
 @patch
 def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
     "The compiled library for these dtypes and template arguments"
@@ -1893,19 +1924,19 @@ def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
         self.libs[key] = _compile(self.name, cpp, _swizzles(text), checks, self.math, False)
     return self.libs[key]
 
-# %% ../nbs/05_simulator.ipynb #6c91f8e0
+# %% ../nbs/05_simulator.ipynb #f5f4d861
 @patch
 def _check_text(self: MetalKernel, template):
     "Refuse by the text what Metal's compiler refuses"
     if self.checked: return
     types = [n for n, v in template or [] if isinstance(v, mx.Dtype)]
-    for where, text in (('header', self.header), ('body', self.source)):
+    for where, text in zip(('header', 'body'), _preprocess(self.name, self.header, self.source)):
         t = _check(text, self.name, where, types)
         rw = _Rewriter(self.name, where)
         _check_mixed(t, rw); _check_recursion(t, rw)
     self.checked = True
 
-# %% ../nbs/05_simulator.ipynb #80b5737e
+# %% ../nbs/05_simulator.ipynb #045c5871
 @patch
 def __call__(self: MetalKernel, *, inputs, output_shapes, output_dtypes, grid, threadgroup, template=None, init_value=None, verbose=False, stream=None,
              seed=None, trace=False, checks=True, workers=None):
@@ -1923,7 +1954,7 @@ def __call__(self: MetalKernel, *, inputs, output_shapes, output_dtypes, grid, t
     try: return run.go(grid, threadgroup, seed, trace, workers)
     finally: run.close()
 
-# %% ../nbs/05_simulator.ipynb #f5451603
+# %% ../nbs/05_simulator.ipynb #db0489e8
 class _Run:
     "One launch: its buffers, in guarded memory where there are checks"
     def __init__(self, k, lib, ins, shapes, dtypes, init, checks):
@@ -1977,7 +2008,7 @@ class _Run:
         for m in self.maps: _runtime()[0].rt_unmap(*m)
         self.views, self.maps = [], []
 
-# %% ../nbs/05_simulator.ipynb #84875867
+# %% ../nbs/05_simulator.ipynb #e990e240
 @patch
 def go(self: _Run, grid, threadgroup, seed, trace, workers):
     "Launch, then outputs (and the trace)"
@@ -1996,7 +2027,7 @@ def go(self: _Run, grid, threadgroup, seed, trace, workers):
     outs = [self.collect(*o) for o in self.outs]
     return (outs, self.trace(events[:L.nevents], L, bufs)) if trace else outs
 
-# %% ../nbs/05_simulator.ipynb #d0465ba7
+# %% ../nbs/05_simulator.ipynb #f3a00791
 @patch
 def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     "An output as an mx.array; every byte must have been written"
@@ -2011,7 +2042,7 @@ def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     x = mx.array(a.view(raw)).reshape(shape)
     return x if x.dtype == dtype else x.view(dtype).reshape(shape)
 
-# %% ../nbs/05_simulator.ipynb #23af16b3
+# %% ../nbs/05_simulator.ipynb #f040c1cd
 def metal_kernel(name: str, input_names, output_names, source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False,
                  compile_options=None, *, max_threads: int = 1024, max_memory: int = 32768) -> MetalKernel:
     "`mx.fast.metal_kernel`, on a simulated GPU"

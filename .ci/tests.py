@@ -3,7 +3,7 @@
 nbdev's own `test_nb` runs each notebook, in a process of its own, two at a time. Counted as passed: each test cell (code
 with an `assert` or a `test_...` call, not exported) that ran, each notebook that ran to its end, each hygiene check.
 Counted as failed: each notebook that stopped, each check that found something. Cells skipped by a flag count as neither."""
-import argparse, ast, json, os, shutil, subprocess, sys, tempfile, time
+import argparse, ast, json, os, shutil, signal, subprocess, sys, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -114,6 +114,7 @@ def main():
     if a.one: return run_one(a.one, a.out, skip, a.flags.split())
     paths = [f.resolve() for f in a.paths] or sorted(f for f in (root/'nbs').glob('**/[!_.]*.ipynb') if '.ipynb_checkpoints' not in f.parts)
     print('skipping cells flagged:', ' '.join(f for f in skip if f not in a.flags.split()) or 'none')
+    signal.signal(signal.SIGINT, signal.default_int_handler)     # a job in the background ignores it, and so would its children
     passed, failed = notebooks(paths, a.flags, a.workers, a.limit)
     if not a.paths: p2, f2 = hygiene(); passed += p2; failed += f2
     line = f'{passed} passed, {failed} failed'

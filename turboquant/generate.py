@@ -8,19 +8,19 @@ __all__ = ['KV_FORMATS', 'encode', 'eos_ids', 'prefill', 'progress_bar', 'keep_t
            'common', 'trim', 'Chat', 'kv_bytes', 'size_text', 'kv_text', 'answer_line', 'describe', 'Quit', 'chat_main',
            'generate_main']
 
-# %% ../nbs/13_generate.ipynb #c6624b13
+# %% ../nbs/13_generate.ipynb #c030bba2
 import argparse, contextlib, math, os, re, signal, sys, threading, time
 from dataclasses import dataclass
 from . import __version__
+from fastcore.basics import patch
 from .blas import blas_info
 import mlx.core as mx
-from mlx.utils import tree_flatten
 
-# %% ../nbs/13_generate.ipynb #924e7c49
+# %% ../nbs/13_generate.ipynb #b34a8313
 def _render(tokenizer, messages):
     "The conversation as the chat template writes it, ready for the model's turn"
     if not getattr(tokenizer, 'has_chat_template', getattr(tokenizer, 'chat_template', None)):
-        raise ValueError('prompt: got messages, wanted a text: this model has no chat template (a base model only continues texts)')
+        raise ValueError('prompt: got messages, wanted a text: this model has no chat template, it only continues texts')
     try: return tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     except Exception as e: raise ValueError(f'prompt: the chat template refuses these messages: {e}') from e
 
@@ -29,7 +29,7 @@ def _text_ids(tokenizer, text, special=True):
     bos = getattr(tokenizer, 'bos_token', None)
     return list(tokenizer.encode(text, add_special_tokens=special and not (bos and text.startswith(bos))))
 
-# %% ../nbs/13_generate.ipynb #d71b90f7
+# %% ../nbs/13_generate.ipynb #405d5916
 def encode(tokenizer, prompt):
     """Token ids of `prompt`: a text, a list of ids, or messages [{'role': …, 'content': …}] for the chat template.
     BOS comes at most once. ValueError for an empty prompt, ids that are no integers, a model without a template."""
@@ -41,13 +41,13 @@ def encode(tokenizer, prompt):
     bos = getattr(tokenizer, 'bos_token_id', None)
     return ids[1:] if bos is not None and ids[:2] == [bos, bos] else ids
 
-# %% ../nbs/13_generate.ipynb #0b37220e
+# %% ../nbs/13_generate.ipynb #114665d6
 def eos_ids(tokenizer):
     "The set of token ids that end an answer"
     ids = getattr(tokenizer, 'eos_token_ids', None) or getattr(tokenizer, 'eos_token_id', None)
     return set() if ids is None else {ids} if isinstance(ids, int) else set(ids)
 
-# %% ../nbs/13_generate.ipynb #e3ee0457
+# %% ../nbs/13_generate.ipynb #df397578
 def prefill(model, ids, cache, chunk=512, progress=None, cancel=None):
     """Put `ids` through `model` in chunks, for the sake of `cache` alone; returns how many went in.
     `progress(done, total)` is called before the first chunk and after each; `cancel()` true stops before the next."""
@@ -59,7 +59,7 @@ def prefill(model, ids, cache, chunk=512, progress=None, cancel=None):
         if progress: progress(min(i + chunk, len(ids)), len(ids))
     return len(ids)
 
-# %% ../nbs/13_generate.ipynb #2f5c2b6b
+# %% ../nbs/13_generate.ipynb #45959a55
 def progress_bar(least=1024, **kw):
     "A `progress` callback that draws a bar for prompts of at least `least` tokens; `kw` goes to tqdm"
     from tqdm import tqdm
@@ -72,15 +72,16 @@ def progress_bar(least=1024, **kw):
         if done == total: bar.close()
     return show
 
-# %% ../nbs/13_generate.ipynb #3cf2a7b5
+# %% ../nbs/13_generate.ipynb #88ab5a4c
 def keep_top_k(logits, k):
     "Logits (…, V) with all but the `k` largest at −inf (equals of the k-th stay); k = 0 keeps all"
     if not 0 < k < logits.shape[-1]: return logits
     return mx.where(logits < mx.topk(logits, k).min(-1, keepdims=True), -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #36eb4d9e
+# %% ../nbs/13_generate.ipynb #c5128f03
 def keep_top_p(logits, p):
-    "Logits (…, V) with −inf outside the nucleus: the fewest likeliest tokens of total probability ≥ `p` (and equals of the last)"
+    """Logits (…, V) with −inf outside the nucleus: the fewest likeliest tokens of total probability ≥ `p`
+    (equals of the last stay). Holtzman et al., section 3.1."""
     if p >= 1: return logits
     e = mx.exp(logits - logits.max(-1, keepdims=True))
     s = mx.sort(e, -1)                                     # upward: the small ones are added first
@@ -88,28 +89,30 @@ def keep_top_p(logits, p):
     last = mx.where(total - upto < p*total, s, math.inf).min(-1, keepdims=True)
     return mx.where(e < last, -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #4aaabe04
+# %% ../nbs/13_generate.ipynb #8e65b51b
 def keep_min_p(logits, m):
     "Logits (…, V) with −inf where the probability is below `m` times the largest"
     if m <= 0: return logits
     return mx.where(logits < logits.max(-1, keepdims=True) + math.log(m), -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #ad491fb6
+# %% ../nbs/13_generate.ipynb #ee2ebd9d
 def penalise(logits, seen, penalty):
-    "Logits (…, V) with those of the token ids `seen` (W,) divided by `penalty` where positive, multiplied where negative (CTRL, 4.1)"
+    """Logits (…, V) with those of the token ids `seen` (W,) divided by `penalty` where positive, multiplied where
+    negative. Keskar et al., section 4.1 (which divides always; for a negative logit that would be a reward)."""
     at = mx.broadcast_to(seen, (*logits.shape[:-1], seen.size))
     l = mx.take_along_axis(logits, at, axis=-1)
     return mx.put_along_axis(logits, at, mx.where(l > 0, l/penalty, l*penalty), axis=-1)
 
-# %% ../nbs/13_generate.ipynb #66599239
+# %% ../nbs/13_generate.ipynb #b1de0851
 def _within(name, x, lo, hi, open_lo=False, whole=False):
     "`x` if it is a number in [lo, hi] (or (lo, hi]), else ValueError"
     ok = isinstance(x, (int, float)) and not isinstance(x, bool) and (not whole or isinstance(x, int))
     if ok and (lo < x if open_lo else lo <= x) and x <= hi and x != math.inf: return x
     kind = 'a whole number' if whole else 'a number'
-    raise ValueError(f'{name}: got {x!r}, wanted {kind} {"above" if open_lo else "from"} {lo}' + ('' if hi == math.inf else f' to {hi}'))
+    most = '' if hi == math.inf else f' to {hi}'
+    raise ValueError(f'{name}: got {x!r}, wanted {kind} {"above" if open_lo else "from"} {lo}{most}')
 
-# %% ../nbs/13_generate.ipynb #a702adbd
+# %% ../nbs/13_generate.ipynb #1fe52264
 class Sampler:
     """Chooses tokens: `sampler(logits (…, V)) -> ids (…)`. `temp` 0 is greedy; else logits / temp, then top_k, top_p and
     min_p, and a draw. `repetition_penalty` acts on the last `repetition_window` tokens, prompt included; `logit_bias`
@@ -118,22 +121,21 @@ class Sampler:
                  repetition_window=64):
         self.temp, self.top_p = _within('temp', temp, 0, math.inf), _within('top_p', top_p, 0, 1, open_lo=True)
         self.top_k, self.min_p = _within('top_k', top_k, 0, math.inf, whole=True), _within('min_p', min_p, 0, 1)
-        self.penalty = _within('repetition_penalty', 1 if repetition_penalty is None else repetition_penalty, 0, math.inf, open_lo=True)
+        penalty = 1 if repetition_penalty is None else repetition_penalty
+        self.penalty = _within('repetition_penalty', penalty, 0, math.inf, open_lo=True)
         self.window = _within('repetition_window', repetition_window, 1, math.inf, whole=True)
         seed = int.from_bytes(os.urandom(4), 'little') if seed is None else _within('seed', seed, 0, 2**64 - 1, whole=True)
         self.bias, self.key, self.seen = _bias(logit_bias), mx.random.key(seed), None
 
-# %% ../nbs/13_generate.ipynb #136ce30b
+# %% ../nbs/13_generate.ipynb #c16d524c
 def _bias(d):
     "Ids and additions of a logit bias as two arrays, or None"
     if not d: return None
-    if not all(isinstance(i, int) and i >= 0 for i in d): raise ValueError(f'logit_bias: got the ids {list(d)}, wanted whole numbers from 0')
+    bad = [i for i in d if not isinstance(i, int) or i < 0]
+    if bad: raise ValueError(f'logit_bias: got the token id {bad[0]!r}, wanted whole numbers from 0')
     return mx.array(list(d), dtype=mx.int32), mx.array(list(d.values()), dtype=mx.float32)
 
-# %% ../nbs/13_generate.ipynb #b2a3e4e3
-from fastcore.basics import patch
-
-# %% ../nbs/13_generate.ipynb #de11b7d2
+# %% ../nbs/13_generate.ipynb #8bbd512e
 @patch
 def shape(self:Sampler, logits):
     "The logits (…, V) in float32 after bias, penalty, temperature and filters: softmax of it is what is drawn from"
@@ -150,7 +152,7 @@ def see(self:Sampler, ids):
     ids = ids if isinstance(ids, mx.array) else mx.array(ids[-self.window:], dtype=mx.int32)
     self.seen = (ids if self.seen is None else mx.concatenate([self.seen, ids.astype(mx.int32)]))[-self.window:]
 
-# %% ../nbs/13_generate.ipynb #fc414851
+# %% ../nbs/13_generate.ipynb #69acced1
 @patch
 def __call__(self:Sampler, logits):
     "One token id for each row of logits (…, V)"
@@ -160,7 +162,7 @@ def __call__(self:Sampler, logits):
     self.see(y.reshape(-1))
     return y
 
-# %% ../nbs/13_generate.ipynb #aff1e8e6
+# %% ../nbs/13_generate.ipynb #794b0477
 class Detokenizer:
     "Text as its tokens come: `add(token)` returns what is now certain, `finish()` the rest; a character is never split"
     def __init__(self, tokenizer):
@@ -180,12 +182,13 @@ class Detokenizer:
         text = self._new(); self.ids, self.clean = [], 0
         return text.rstrip('\ufffd')                       # cut inside a character
 
-# %% ../nbs/13_generate.ipynb #92d9b57a
+# %% ../nbs/13_generate.ipynb #f547994c
 class StopText:
     "`add(text)` returns (what may be shown, whether a stop text was met); the stop text itself is never shown"
     def __init__(self, stop=None):
         self.stops = [stop] if isinstance(stop, str) else list(stop or [])
-        if not all(isinstance(s, str) and s for s in self.stops): raise ValueError(f'stop: got {stop!r}, wanted a text or several, none empty')
+        if not all(isinstance(s, str) and s for s in self.stops):
+            raise ValueError(f'stop: got {stop!r}, wanted a text or several, none empty')
         self.held = ''
 
     def add(self, text, last=False):
@@ -196,7 +199,7 @@ class StopText:
         text, self.held = text[:len(text) - n], text[len(text) - n:]
         return text, False
 
-# %% ../nbs/13_generate.ipynb #bb2ca8cf
+# %% ../nbs/13_generate.ipynb #6e7b7413
 @dataclass
 class Piece:
     "One step of an answer. `finish_reason` on the last: stop, length (max_tokens), context (the model's limit) or cancelled"
@@ -212,7 +215,7 @@ class Piece:
     @property
     def generation_tps(self): return self.generation_tokens/self.seconds if self.seconds else 0.
 
-# %% ../nbs/13_generate.ipynb #0d87574f
+# %% ../nbs/13_generate.ipynb #d2950abc
 class ContextFull(ValueError): "The prompt does not fit in what is left of the model's context"
 
 def context_limit(model):
@@ -224,15 +227,16 @@ def context_limit(model):
 
 def _held(cache): return min((c.offset for c in cache if hasattr(c, 'offset')), default=0)
 
-# %% ../nbs/13_generate.ipynb #4eec2c19
+# %% ../nbs/13_generate.ipynb #9cdf8445
 def _room(model, ids, cache):
     "How many tokens can be decoded after `ids`; ContextFull if none"
     limit, held = context_limit(model), _held(cache)
     room = math.inf if limit is None else limit - held - len(ids) + 1
-    if room < 1: raise ContextFull(f'the context is full: {len(ids)} tokens more than the {held} in use do not fit in this model\'s {limit}')
+    if room < 1: raise ContextFull(f"the context is full: {len(ids)} tokens more than the {held} in use "
+                                   f"do not fit in this model's {limit}")
     return room
 
-# %% ../nbs/13_generate.ipynb #a8483ddf
+# %% ../nbs/13_generate.ipynb #e136d591
 def _tokens(model, last, cache, sampler, ahead=None):
     "Endless token ids after the token `last`, one forward pass each; `ahead`: queue the next pass before giving out a token"
     ahead = mx.default_device() != mx.cpu if ahead is None else ahead
@@ -243,7 +247,7 @@ def _tokens(model, last, cache, sampler, ahead=None):
         yield y.item()
         y = nxt if ahead else step(y)
 
-# %% ../nbs/13_generate.ipynb #172ece8b
+# %% ../nbs/13_generate.ipynb #9cd38d96
 @contextlib.contextmanager
 def _wired():
     "On a Mac, keep the model resident while generating; elsewhere nothing"
@@ -252,7 +256,7 @@ def _wired():
     try: yield
     finally: mx.synchronize(); mx.set_wired_limit(old)
 
-# %% ../nbs/13_generate.ipynb #63dcd59f
+# %% ../nbs/13_generate.ipynb #af228b69
 def _reason(n, ended, max_tokens, room, cancel):
     "Why the answer ends with its n-th token, or None"
     return ('stop' if ended else 'length' if n >= max_tokens else 'context' if n >= room
@@ -271,7 +275,7 @@ def _pieces(model, tokenizer, ids, cache, sampler, max_tokens, room, prefill_chu
         yield Piece(text, token, why, len(ids), t1 - t0, n, time.perf_counter() - t1)
         if why: return
 
-# %% ../nbs/13_generate.ipynb #14a878c9
+# %% ../nbs/13_generate.ipynb #2bcf396f
 def _new_cache(model, kv):
     from turboquant.lm import make_prompt_cache            # told in chapter 14
     return make_prompt_cache(model, kv=kv)
@@ -283,25 +287,26 @@ def stream(model, tokenizer, prompt, *, max_tokens=256, temp=0.0, top_p=1.0, top
     Sampling as for `Sampler`. `stop`: text or texts that end the answer. `progress(done, total)` during prefill;
     `cancel()` true ends it. ValueError for a bad argument, ContextFull when the prompt does not fit: both at the call."""
     ids, sampler = encode(tokenizer, prompt), Sampler(temp, top_p, top_k, min_p, repetition_penalty, logit_bias, seed)
-    _within('max_tokens', max_tokens, 1, math.inf, whole=True); _within('prefill_chunk', prefill_chunk, 1, math.inf, whole=True)
+    for name, n in (('max_tokens', max_tokens), ('prefill_chunk', prefill_chunk)): _within(name, n, 1, math.inf, whole=True)
     stops, cache = StopText(stop), _new_cache(model, kv) if cache is None else cache
     sampler.see(ids)
-    return _wire(_pieces(model, tokenizer, ids, cache, sampler, max_tokens, _room(model, ids, cache), prefill_chunk, stops, progress, cancel))
+    room = _room(model, ids, cache)
+    return _wire(_pieces(model, tokenizer, ids, cache, sampler, max_tokens, room, prefill_chunk, stops, progress, cancel))
 
 def _wire(it):
     with _wired(): yield from it
 
-# %% ../nbs/13_generate.ipynb #5ea81819
+# %% ../nbs/13_generate.ipynb #0c88fd8a
 def generate(model, tokenizer, prompt, **kwargs):
     "The whole answer of `stream(model, tokenizer, prompt, **kwargs)` as one text"
     return ''.join(p.text for p in stream(model, tokenizer, prompt, **kwargs))
 
-# %% ../nbs/13_generate.ipynb #d6da7e96
+# %% ../nbs/13_generate.ipynb #5d9887b2
 def common(a, b):
     "How many leading items `a` and `b` share"
     return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
-# %% ../nbs/13_generate.ipynb #49fb87fe
+# %% ../nbs/13_generate.ipynb #e345a1c3
 def trim(cache, n):
     "Drop the last `n` tokens from every layer of `cache`; False if one cannot (some then may have)"
     if n == 0: return True
@@ -309,7 +314,7 @@ def trim(cache, n):
     try: return all([c.trim(n) == n for c in cache])
     except ValueError: return False
 
-# %% ../nbs/13_generate.ipynb #555ab490
+# %% ../nbs/13_generate.ipynb #f0626d06
 class Chat:
     """A conversation with `model`. `send(text)` yields the answer's Pieces; `clear()` forgets it; `stats()` tells.
     `kv`: the cache format; `system`: the system message, else the template's own. Sampling as for `Sampler`."""
@@ -319,25 +324,32 @@ class Chat:
         self.sampler = Sampler(temp, top_p, top_k, min_p, repetition_penalty, logit_bias, seed)
         self.max_tokens = _within('max_tokens', max_tokens, 1, math.inf, whole=True)
         encode(tokenizer, [dict(role='user', content='x')])                     # refuses a model without a template
+        self.running = None
         self.clear()
 
     def clear(self):
         "Start anew: no messages, an empty cache"
+        self._close(); self._forget()
         self.messages = [] if self.system is None else [dict(role='system', content=self.system)]
-        self.last = None; self._forget()
+        self.last = None
 
     def _forget(self): self.cache, self.ids = _new_cache(self.model, self.kv), []
+
+    def _close(self):
+        if self.running: self.running.close()              # an answer that its reader left standing
+        self.running = None
 
     def cancel(self):
         "End the running answer after the token it is at (or before the next chunk of the prompt)"
         self.cancelled = True
 
-# %% ../nbs/13_generate.ipynb #12efe649
+# %% ../nbs/13_generate.ipynb #70e0f110
 @patch
-def _settle(self:Chat):
-    "Make all layers hold the same tokens, and `ids` be those"
-    held = _held(self.cache)
-    if not all(trim([c], c.offset - held) for c in self.cache if hasattr(c, 'offset')): self._forget()
+def _settle(self:Chat, broken=False):
+    "Make all layers hold the same tokens, and `ids` be those; `broken`: a pass may have ended halfway"
+    tell = [c for c in self.cache if hasattr(c, 'offset')]
+    silent, held = len(tell) < len(self.cache), _held(self.cache)
+    if not tell or broken and silent or not all(trim([c], c.offset - held) for c in tell): self._forget()
     self.ids = self.ids[:_held(self.cache)]
 
 @patch
@@ -348,32 +360,37 @@ def _reuse(self:Chat, ids):
     self.ids = ids[:n]
     return ids[n:]
 
-# %% ../nbs/13_generate.ipynb #7b74a9b5
+# %% ../nbs/13_generate.ipynb #7a90c428
 @patch
 def send(self:Chat, text, progress=None):
     """Say `text` and yield the Pieces of the answer. An answer that is cut short stays in the history as far as it came;
     ContextFull (at the call) when the conversation has outgrown the model: nothing is added then."""
     if not text.strip(): raise ValueError(f'text: got {text!r}, wanted something to answer')
+    self._close()
     ask = self.messages + [dict(role='user', content=text)]
     ids = encode(self.tokenizer, ask)
     room, self.cancelled = _room(self.model, ids, []), False
-    return self._answer(ask, ids, room, progress)
+    self.running = self._answer(ask, ids, room, progress)
+    return self.running
 
 @patch
 def _answer(self:Chat, ask, ids, room, progress):
     "The pieces, and the bookkeeping when they end"
-    new, said = self._reuse(ids), ''
+    new, said, broken = self._reuse(ids), '', True
     self.ids, self.sampler.seen = ids[:], None; self.sampler.see(ids)
+    pieces = _pieces(self.model, self.tokenizer, new, self.cache, self.sampler, self.max_tokens, room,
+                     self.prefill_chunk, StopText(), progress, lambda: self.cancelled)
     try:
-        for p in _wire(_pieces(self.model, self.tokenizer, new, self.cache, self.sampler, self.max_tokens, room,
-                               self.prefill_chunk, StopText(), progress, lambda: self.cancelled)):
+        for p in _wire(pieces):
             if p.token is not None: self.ids.append(p.token); said += p.text; self.last = p
             yield p
+        broken = False
+    except GeneratorExit: broken = False; raise            # left between two tokens
     finally:
-        self._settle()
+        self._settle(broken)
         if said: self.messages = ask + [dict(role='assistant', content=said)]
 
-# %% ../nbs/13_generate.ipynb #872de8b3
+# %% ../nbs/13_generate.ipynb #ff3defa4
 def kv_bytes(cache):
     "(bytes in use, bytes of the same tokens in 16 bits) over all layers of `cache`"
     def one(c):
@@ -384,7 +401,7 @@ def kv_bytes(cache):
         return sum(a.nbytes for a in kv), sum(a.size for a in kv)*2
     return tuple(map(sum, zip(*map(one, cache)))) if cache else (0, 0)
 
-# %% ../nbs/13_generate.ipynb #9ab8c5f6
+# %% ../nbs/13_generate.ipynb #23192498
 def size_text(n):
     "Bytes for people: 950 B, 41 KB, 3.02 GB (steps of 1000)"
     for unit in ('B', 'KB', 'MB', 'GB'):
@@ -397,39 +414,42 @@ def kv_text(cache):
     ratio = half/used if used else 1
     return f'KV {size_text(used)}, ' + (f'{ratio:.1f}x smaller' if ratio >= .95 else f'{1/ratio:.1f}x larger') + ' than fp16'
 
-# %% ../nbs/13_generate.ipynb #d5b8586f
-_ends = dict(length='cut at {n} tokens (--max-tokens)', context='the context is full (/clear starts anew)', cancelled='stopped')
+# %% ../nbs/13_generate.ipynb #aebab50b
+_ends = dict(length=' · cut at {n} tokens (--max-tokens)', context=' · the context is full (/clear starts anew)',
+             cancelled=' · stopped')
 
 def answer_line(p, cache):
     "What the chat prints after an answer whose last Piece is `p`"
     n, why = p.generation_tokens, _ends.get(p.finish_reason, '').format(n=p.generation_tokens)
-    return f'[{n} token{"s"[:n != 1]} in {p.seconds:.1f} s ({p.generation_tps:.1f} tok/s) · {kv_text(cache)}{why and " · " + why}]'
+    return f'[{n} token{"s"[:n != 1]} in {p.seconds:.1f} s ({p.generation_tps:.1f} tok/s) · {kv_text(cache)}{why}]'
 
-# %% ../nbs/13_generate.ipynb #f8510737
+# %% ../nbs/13_generate.ipynb #aed63b69
 def describe(model):
     "Parameters and how they are stored, as a text: 135M parameters, float32"
     n, kinds = 0, set()
     for _, m in model.named_modules():
         own = {k: v for k, v in m.items() if isinstance(v, mx.array)}
-        packed = 'scales' in own and hasattr(m, 'bits')
-        if packed: n += own['weight'].size*32//m.bits; kinds.add(f'{m.bits}-bit')
-        for k, v in own.items():
-            if not packed or k not in ('weight', 'scales', 'biases'): n += v.size; kinds |= set() if v.ndim < 2 else {str(v.dtype).split('.')[-1]}
+        if 'scales' in own and hasattr(m, 'bits'):         # packed words: 32 / bits weights each
+            n += own.pop('weight').size*32//m.bits; kinds.add(f'{m.bits}-bit')
+            own = {k: v for k, v in own.items() if k not in ('scales', 'biases')}
+        n += sum(v.size for v in own.values())
+        kinds |= {str(v.dtype).split('.')[-1] for v in own.values() if v.ndim > 1}
     count = f'{n/1e9:.1f}B' if n >= 1e9 else f'{n/1e6:.0f}M'
     return f'{count} parameters, {" and ".join(sorted(kinds))}'
 
-# %% ../nbs/13_generate.ipynb #bb49404a
+# %% ../nbs/13_generate.ipynb #3fdf9b4a
 @patch
 def stats(self:Chat):
-    "A dict: model, kv, context (tokens in use, limit), kv_bytes, fp16_bytes, kv_text, backend, blas, and the speeds of the last answer"
+    """A dict: model, kv, kv_bytes and fp16_bytes, kv_text, context (tokens in use, limit), turns, backend, blas, and the
+    speeds of the last answer in tokens a second (None before it)."""
     from turboquant.core import backend
-    used, half = kv_bytes(self.cache)
+    (used, half), last = kv_bytes(self.cache), self.last
     return dict(model=describe(self.model), kv=self.kv, context=(len(self.ids), context_limit(self.model)),
                 kv_bytes=used, fp16_bytes=half, kv_text=kv_text(self.cache),
                 backend=backend(), blas=blas_info(), turns=sum(m['role'] == 'user' for m in self.messages),
-                prompt_tps=self.last.prompt_tps if self.last else None, generation_tps=self.last.generation_tps if self.last else None)
+                prompt_tps=last and last.prompt_tps, generation_tps=last and last.generation_tps)
 
-# %% ../nbs/13_generate.ipynb #f22a80fa
+# %% ../nbs/13_generate.ipynb #98685622
 KV_FORMATS = ('int4', 'int4-token', 'k8v4', 'int8', 'fp16')
 
 class Quit(Exception):
@@ -439,12 +459,14 @@ class Quit(Exception):
 class _Parser(argparse.ArgumentParser):
     def error(self, message): self.exit(2, f'{self.prog}: {message} (--help lists the options)\n')
 
-# %% ../nbs/13_generate.ipynb #1a132c7b
+# %% ../nbs/13_generate.ipynb #90ff086e
 def _parser(prog, about, max_tokens):
     p = _Parser(prog=prog, description=about, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    p.add_argument('--model', help='an mlx-lm folder, a hub repo id or a GGUF file (default: the embedded SmolLM2-135M-Instruct)', default=argparse.SUPPRESS)
+    p.add_argument('--model', default=argparse.SUPPRESS,
+                   help='an mlx-lm folder, a hub repo id or a GGUF file (default: the embedded SmolLM2-135M-Instruct)')
     p.add_argument('--kv', choices=KV_FORMATS, default='int4', help='format of the KV cache')
-    p.add_argument('--prompt', help='answer this once and leave (default: $PROMPT, else stdin unless it is a terminal)', default=argparse.SUPPRESS)
+    p.add_argument('--prompt', default=argparse.SUPPRESS,
+                   help='answer this once and leave (default: what is piped in, if anything is)')
     p.add_argument('--system', help='system message', default=argparse.SUPPRESS)
     p.add_argument('--max-tokens', type=int, default=max_tokens, help='longest answer')
     p.add_argument('--temp', type=float, default=0., help='temperature; 0 is greedy')
@@ -459,10 +481,10 @@ def _parser(prog, about, max_tokens):
 
 def _parse(parser, argv):
     "The options; those not given are None"
-    a = argparse.Namespace(model=None, prompt=None, system=None, repetition_penalty=None, seed=None, no_color=False, raw=False, stop=None)
-    return parser.parse_args(argv, a)
+    names = ('model', 'prompt', 'system', 'repetition_penalty', 'seed', 'no_color', 'raw', 'stop')
+    return parser.parse_args(argv, argparse.Namespace(**dict.fromkeys(names)))
 
-# %% ../nbs/13_generate.ipynb #1bd49573
+# %% ../nbs/13_generate.ipynb #a2f584b7
 def _sampling(a):
     "The sampling options as keywords, checked"
     kw = dict(temp=a.temp, top_p=a.top_p, top_k=a.top_k, min_p=a.min_p, repetition_penalty=a.repetition_penalty, seed=a.seed)
@@ -484,17 +506,17 @@ def _load(a):
         return *load(path)[:2], os.path.basename(path.rstrip('/'))
     except Exception as e: raise Quit(f'cannot load {a.model or "the default model"}: {_one_line(e)}') from e
 
-# %% ../nbs/13_generate.ipynb #da2066e3
+# %% ../nbs/13_generate.ipynb #e57a3539
 def _given_prompt(a):
     "The one prompt to answer, or None when there is a person to talk to"
-    text = a.prompt if a.prompt is not None else os.environ.get('PROMPT') or None
+    text = a.prompt
     if text is None and not (sys.stdin and sys.stdin.isatty()):
         text = sys.stdin.buffer.read().decode('utf-8', 'replace').lstrip('\ufeff') if sys.stdin else ''
         if not text.strip(): raise Quit('nothing to answer: stdin is empty (give --prompt, or run in a terminal)')
     if text is not None and not text.strip(): raise Quit('--prompt is empty')
     return text
 
-# %% ../nbs/13_generate.ipynb #d3a48659
+# %% ../nbs/13_generate.ipynb #c2ec2551
 @contextlib.contextmanager
 def _on_interrupt(stop):
     "Within, the first Ctrl-C calls `stop()`, the second raises KeyboardInterrupt"
@@ -505,7 +527,7 @@ def _on_interrupt(stop):
     try: yield
     finally: signal.signal(signal.SIGINT, old)
 
-# %% ../nbs/13_generate.ipynb #d3d762f3
+# %% ../nbs/13_generate.ipynb #d87c4fb4
 class _Screen:
     "Styled writing to `out`"
     def __init__(self, out, no_color=False):
@@ -515,7 +537,7 @@ class _Screen:
     def styled(self, code, s): return f'\x1b[{code}m{s}\x1b[0m' if self.color else s
     def note(self, s): self.write(self.styled(2, s) + '\n')
 
-# %% ../nbs/13_generate.ipynb #6d173f1d
+# %% ../nbs/13_generate.ipynb #f64ecc93
 def _streamed(pieces, screen, cancel):
     "Print an answer as it comes; returns its last Piece"
     p = None
@@ -531,7 +553,7 @@ def _once(chat, text, screen, notes):
     notes.note(answer_line(p, chat.cache))
     return 130 if p.finish_reason == 'cancelled' else 0
 
-# %% ../nbs/13_generate.ipynb #486c39e4
+# %% ../nbs/13_generate.ipynb #0d59b224
 _help = """/clear   forget the conversation and empty the cache   (also: clear)
 /stats   the model, the cache, the speeds
 /help    this
@@ -556,7 +578,7 @@ def _command(line, chat, name):
     if word == '/help': return _help
     return f'Unknown command {word}: /help lists them.' if re.fullmatch(r'/[a-z?-]+', word) else False
 
-# %% ../nbs/13_generate.ipynb #8a9f47c7
+# %% ../nbs/13_generate.ipynb #a9ddcfcb
 def _ask(screen):
     "One line from the person; EOFError on Ctrl-D. With readline, escape codes are marked as having no width"
     mark = '\x01\x1b[1m\x02> \x01\x1b[0m\x02' if screen.color and 'readline' in sys.modules else '> '
@@ -581,14 +603,14 @@ def _talk(chat, name, screen):
         if reply: screen.note(reply)
         else: _turn(chat, line, screen)
 
-# %% ../nbs/13_generate.ipynb #5bebc27a
+# %% ../nbs/13_generate.ipynb #46eed03f
 def _turn(chat, line, screen):
     "One answer in the chat, with its line; nothing that happens to it ends the program"
     try: screen.note(answer_line(_streamed(chat.send(line, progress=progress_bar()), screen, chat.cancel), chat.cache))
     except ContextFull as e: screen.note(f'{e}: /clear starts anew.')
     except KeyboardInterrupt: screen.write('\n'); screen.note('[broken off]')
 
-# %% ../nbs/13_generate.ipynb #4bd935cc
+# %% ../nbs/13_generate.ipynb #c2bacbc0
 def _run(prog, body):
     "Call `body()` with UTF-8 streams and turn what it raises into a line and an exit code"
     for s in (sys.stdin, sys.stdout, sys.stderr):
@@ -602,9 +624,9 @@ def _run(prog, body):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
-# %% ../nbs/13_generate.ipynb #38e6b78a
+# %% ../nbs/13_generate.ipynb #a8f1fadc
 def chat_main(argv=None):
-    "The command turboquant-chat: a conversation, or one answer to --prompt, $PROMPT or stdin; returns the exit code"
+    "The command turboquant-chat: a conversation, or one answer to --prompt or stdin; returns the exit code"
     a = _parse(_parser('turboquant-chat', 'Chat with a language model whose KV cache stays in 4 bits.', 512), argv)
     def body():
         kw, text = _sampling(a), _given_prompt(a)
@@ -615,21 +637,22 @@ def chat_main(argv=None):
         return _talk(chat, name, out) if text is None else _once(chat, text, out, err)
     return _run('turboquant-chat', body)
 
-# %% ../nbs/13_generate.ipynb #d47c290b
+# %% ../nbs/13_generate.ipynb #170bf97c
 def _one_answer(a, kw, text):
     "The body of turboquant-generate"
     model, tokenizer, name = _load(a)
     cache, ended = _new_cache(model, a.kv), []
     system = [dict(role='system', content=a.system)] if a.system else []
     prompt = text if a.raw else system + [dict(role='user', content=text)]
-    try: pieces = stream(model, tokenizer, prompt, cache=cache, stop=a.stop, progress=progress_bar(), cancel=lambda: ended, **kw)
+    kw |= dict(cache=cache, stop=a.stop, progress=progress_bar(), cancel=lambda: ended)
+    try: pieces = stream(model, tokenizer, prompt, **kw)
     except ValueError as e: raise Quit(f'{name}: {_one_line(e)}') from None
     p = _streamed(pieces, _Screen(sys.stdout, True), lambda: ended.append(1))
     _Screen(sys.stderr, a.no_color).note(answer_line(p, cache))
     return 130 if p.finish_reason == 'cancelled' else 0
 
 def generate_main(argv=None):
-    "The command turboquant-generate: the answer to --prompt, $PROMPT or stdin; returns the exit code"
+    "The command turboquant-generate: the answer to --prompt or stdin; returns the exit code"
     p = _parser('turboquant-generate', 'Generate a text from a model whose KV cache stays in 4 bits.', 256)
     p.add_argument('--raw', action='store_true', help='continue the text as it is, without the chat template')
     p.add_argument('--stop', action='append', help='end at this text (may be given again)')

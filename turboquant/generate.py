@@ -8,7 +8,7 @@ __all__ = ['KV_FORMATS', 'encode', 'eos_ids', 'prefill', 'progress_bar', 'keep_t
            'common', 'trim', 'Chat', 'kv_bytes', 'size_text', 'kv_text', 'answer_line', 'describe', 'Quit', 'chat_main',
            'generate_main']
 
-# %% ../nbs/13_generate.ipynb #c030bba2
+# %% ../nbs/13_generate.ipynb #3357a35e
 import argparse, contextlib, math, os, re, signal, sys, threading, time
 from dataclasses import dataclass
 from . import __version__
@@ -16,7 +16,7 @@ from fastcore.basics import patch
 from .blas import blas_info
 import mlx.core as mx
 
-# %% ../nbs/13_generate.ipynb #b34a8313
+# %% ../nbs/13_generate.ipynb #e6d3b507
 def _render(tokenizer, messages):
     "The conversation as the chat template writes it, ready for the model's turn"
     if not getattr(tokenizer, 'has_chat_template', getattr(tokenizer, 'chat_template', None)):
@@ -29,7 +29,7 @@ def _text_ids(tokenizer, text, special=True):
     bos = getattr(tokenizer, 'bos_token', None)
     return list(tokenizer.encode(text, add_special_tokens=special and not (bos and text.startswith(bos))))
 
-# %% ../nbs/13_generate.ipynb #405d5916
+# %% ../nbs/13_generate.ipynb #2053ec64
 def encode(tokenizer, prompt):
     """Token ids of `prompt`: a text, a list of ids, or messages [{'role': …, 'content': …}] for the chat template.
     BOS comes at most once. ValueError for an empty prompt, ids that are no integers, a model without a template."""
@@ -41,16 +41,18 @@ def encode(tokenizer, prompt):
     bos = getattr(tokenizer, 'bos_token_id', None)
     return ids[1:] if bos is not None and ids[:2] == [bos, bos] else ids
 
-# %% ../nbs/13_generate.ipynb #114665d6
+# %% ../nbs/13_generate.ipynb #f3b03afa
 def eos_ids(tokenizer):
     "The set of token ids that end an answer"
     ids = getattr(tokenizer, 'eos_token_ids', None) or getattr(tokenizer, 'eos_token_id', None)
     return set() if ids is None else {ids} if isinstance(ids, int) else set(ids)
 
-# %% ../nbs/13_generate.ipynb #df397578
-def prefill(model, ids, cache, chunk=512, progress=None, cancel=None):
-    """Put `ids` through `model` in chunks, for the sake of `cache` alone; returns how many went in.
-    `progress(done, total)` is called before the first chunk and after each; `cancel()` true stops before the next."""
+# %% ../nbs/13_generate.ipynb #c92f2369
+def prefill(model, ids, cache, chunk=None, progress=None, cancel=None):
+    """Put `ids` through `model` in chunks of `chunk` tokens (default: 128 on a CPU, 1024 on a GPU), for the sake of
+    `cache` alone; returns how many went in. `progress(done, total)` is called before the first chunk and after each;
+    `cancel()` true stops before the next."""
+    chunk = chunk or (128 if mx.default_device() == mx.cpu else 1024)
     if progress: progress(0, len(ids))
     for i in range(0, len(ids), chunk):
         if cancel and cancel(): return i
@@ -59,7 +61,7 @@ def prefill(model, ids, cache, chunk=512, progress=None, cancel=None):
         if progress: progress(min(i + chunk, len(ids)), len(ids))
     return len(ids)
 
-# %% ../nbs/13_generate.ipynb #45959a55
+# %% ../nbs/13_generate.ipynb #443a493e
 def progress_bar(least=1024, **kw):
     "A `progress` callback that draws a bar for prompts of at least `least` tokens; `kw` goes to tqdm"
     from tqdm import tqdm
@@ -72,13 +74,13 @@ def progress_bar(least=1024, **kw):
         if done == total: bar.close()
     return show
 
-# %% ../nbs/13_generate.ipynb #88ab5a4c
+# %% ../nbs/13_generate.ipynb #722b1c1c
 def keep_top_k(logits, k):
     "Logits (…, V) with all but the `k` largest at −inf (equals of the k-th stay); k = 0 keeps all"
     if not 0 < k < logits.shape[-1]: return logits
     return mx.where(logits < mx.topk(logits, k).min(-1, keepdims=True), -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #c5128f03
+# %% ../nbs/13_generate.ipynb #02c9cda7
 def keep_top_p(logits, p):
     """Logits (…, V) with −inf outside the nucleus: the fewest likeliest tokens of total probability ≥ `p`
     (equals of the last stay). Holtzman et al., section 3.1."""
@@ -89,13 +91,13 @@ def keep_top_p(logits, p):
     last = mx.where(total - upto < p*total, s, math.inf).min(-1, keepdims=True)
     return mx.where(e < last, -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #8e65b51b
+# %% ../nbs/13_generate.ipynb #5ab39b27
 def keep_min_p(logits, m):
     "Logits (…, V) with −inf where the probability is below `m` times the largest"
     if m <= 0: return logits
     return mx.where(logits < logits.max(-1, keepdims=True) + math.log(m), -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #ee2ebd9d
+# %% ../nbs/13_generate.ipynb #6a102254
 def penalise(logits, seen, penalty):
     """Logits (…, V) with those of the token ids `seen` (W,) divided by `penalty` where positive, multiplied where
     negative. Keskar et al., section 4.1 (which divides always; for a negative logit that would be a reward)."""
@@ -103,7 +105,7 @@ def penalise(logits, seen, penalty):
     l = mx.take_along_axis(logits, at, axis=-1)
     return mx.put_along_axis(logits, at, mx.where(l > 0, l/penalty, l*penalty), axis=-1)
 
-# %% ../nbs/13_generate.ipynb #b1de0851
+# %% ../nbs/13_generate.ipynb #d932e588
 def _within(name, x, lo, hi, open_lo=False, whole=False):
     "`x` if it is a number in [lo, hi] (or (lo, hi]), else ValueError"
     ok = isinstance(x, (int, float)) and not isinstance(x, bool) and (not whole or isinstance(x, int))
@@ -112,7 +114,7 @@ def _within(name, x, lo, hi, open_lo=False, whole=False):
     most = '' if hi == math.inf else f' to {hi}'
     raise ValueError(f'{name}: got {x!r}, wanted {kind} {"above" if open_lo else "from"} {lo}{most}')
 
-# %% ../nbs/13_generate.ipynb #1fe52264
+# %% ../nbs/13_generate.ipynb #2d25a3c1
 class Sampler:
     """Chooses tokens: `sampler(logits (…, V)) -> ids (…)`. `temp` 0 is greedy; else logits / temp, then top_k, top_p and
     min_p, and a draw. `repetition_penalty` acts on the last `repetition_window` tokens, prompt included; `logit_bias`
@@ -127,7 +129,7 @@ class Sampler:
         seed = int.from_bytes(os.urandom(4), 'little') if seed is None else _within('seed', seed, 0, 2**64 - 1, whole=True)
         self.bias, self.key, self.seen = _bias(logit_bias), mx.random.key(seed), None
 
-# %% ../nbs/13_generate.ipynb #c16d524c
+# %% ../nbs/13_generate.ipynb #8beef79a
 def _bias(d):
     "Ids and additions of a logit bias as two arrays, or None"
     if not d: return None
@@ -135,7 +137,7 @@ def _bias(d):
     if bad: raise ValueError(f'logit_bias: got the token id {bad[0]!r}, wanted whole numbers from 0')
     return mx.array(list(d), dtype=mx.int32), mx.array(list(d.values()), dtype=mx.float32)
 
-# %% ../nbs/13_generate.ipynb #8bbd512e
+# %% ../nbs/13_generate.ipynb #49dfabeb
 @patch
 def shape(self:Sampler, logits):
     "The logits (…, V) in float32 after bias, penalty, temperature and filters: softmax of it is what is drawn from"
@@ -152,7 +154,7 @@ def see(self:Sampler, ids):
     ids = ids if isinstance(ids, mx.array) else mx.array(ids[-self.window:], dtype=mx.int32)
     self.seen = (ids if self.seen is None else mx.concatenate([self.seen, ids.astype(mx.int32)]))[-self.window:]
 
-# %% ../nbs/13_generate.ipynb #69acced1
+# %% ../nbs/13_generate.ipynb #7beb996b
 @patch
 def __call__(self:Sampler, logits):
     "One token id for each row of logits (…, V)"
@@ -162,7 +164,7 @@ def __call__(self:Sampler, logits):
     self.see(y.reshape(-1))
     return y
 
-# %% ../nbs/13_generate.ipynb #794b0477
+# %% ../nbs/13_generate.ipynb #bf686128
 class Detokenizer:
     "Text as its tokens come: `add(token)` returns what is now certain, `finish()` the rest; a character is never split"
     def __init__(self, tokenizer):
@@ -182,7 +184,7 @@ class Detokenizer:
         text = self._new(); self.ids, self.clean = [], 0
         return text.rstrip('\ufffd')                       # cut inside a character
 
-# %% ../nbs/13_generate.ipynb #f547994c
+# %% ../nbs/13_generate.ipynb #6b0ec9fb
 class StopText:
     "`add(text)` returns (what may be shown, whether a stop text was met); the stop text itself is never shown"
     def __init__(self, stop=None):
@@ -199,7 +201,7 @@ class StopText:
         text, self.held = text[:len(text) - n], text[len(text) - n:]
         return text, False
 
-# %% ../nbs/13_generate.ipynb #6e7b7413
+# %% ../nbs/13_generate.ipynb #bcdb1f1c
 @dataclass
 class Piece:
     "One step of an answer. `finish_reason` on the last: stop, length (max_tokens), context (the model's limit) or cancelled"
@@ -215,7 +217,7 @@ class Piece:
     @property
     def generation_tps(self): return self.generation_tokens/self.seconds if self.seconds else 0.
 
-# %% ../nbs/13_generate.ipynb #d2950abc
+# %% ../nbs/13_generate.ipynb #07432015
 class ContextFull(ValueError): "The prompt does not fit in what is left of the model's context"
 
 def context_limit(model):
@@ -227,16 +229,15 @@ def context_limit(model):
 
 def _held(cache): return min((c.offset for c in cache if hasattr(c, 'offset')), default=0)
 
-# %% ../nbs/13_generate.ipynb #9cdf8445
+# %% ../nbs/13_generate.ipynb #d6bc2d32
 def _room(model, ids, cache):
     "How many tokens can be decoded after `ids`; ContextFull if none"
     limit, held = context_limit(model), _held(cache)
     room = math.inf if limit is None else limit - held - len(ids) + 1
-    if room < 1: raise ContextFull(f"the context is full: {len(ids)} tokens more than the {held} in use "
-                                   f"do not fit in this model's {limit}")
+    if room < 1: raise ContextFull(f'the context is full: this model takes {limit} tokens, and there would be {held + len(ids)}')
     return room
 
-# %% ../nbs/13_generate.ipynb #e136d591
+# %% ../nbs/13_generate.ipynb #623d234e
 def _tokens(model, last, cache, sampler, ahead=None):
     "Endless token ids after the token `last`, one forward pass each; `ahead`: queue the next pass before giving out a token"
     ahead = mx.default_device() != mx.cpu if ahead is None else ahead
@@ -247,7 +248,7 @@ def _tokens(model, last, cache, sampler, ahead=None):
         yield y.item()
         y = nxt if ahead else step(y)
 
-# %% ../nbs/13_generate.ipynb #9cd38d96
+# %% ../nbs/13_generate.ipynb #11decbc4
 @contextlib.contextmanager
 def _wired():
     "On a Mac, keep the model resident while generating; elsewhere nothing"
@@ -256,7 +257,7 @@ def _wired():
     try: yield
     finally: mx.synchronize(); mx.set_wired_limit(old)
 
-# %% ../nbs/13_generate.ipynb #af228b69
+# %% ../nbs/13_generate.ipynb #866c7d5c
 def _reason(n, ended, max_tokens, room, cancel):
     "Why the answer ends with its n-th token, or None"
     return ('stop' if ended else 'length' if n >= max_tokens else 'context' if n >= room
@@ -275,19 +276,19 @@ def _pieces(model, tokenizer, ids, cache, sampler, max_tokens, room, prefill_chu
         yield Piece(text, token, why, len(ids), t1 - t0, n, time.perf_counter() - t1)
         if why: return
 
-# %% ../nbs/13_generate.ipynb #2bcf396f
+# %% ../nbs/13_generate.ipynb #26264fa5
 def _new_cache(model, kv):
     from turboquant.lm import make_prompt_cache            # told in chapter 14
     return make_prompt_cache(model, kv=kv)
 
 def stream(model, tokenizer, prompt, *, max_tokens=256, temp=0.0, top_p=1.0, top_k=0, min_p=0.0, repetition_penalty=None,
-           logit_bias=None, seed=None, cache=None, kv='int4', prefill_chunk=512, stop=None, progress=None, cancel=None):
+           logit_bias=None, seed=None, cache=None, kv='int4', prefill_chunk=None, stop=None, progress=None, cancel=None):
     """Yield a `Piece` (with `.text` and `.token`) for each token that `model` answers to `prompt`.
-    `prompt`: text, ids or messages, as for `encode`. `cache`: one that holds the text before; else a new one of format `kv`.
-    Sampling as for `Sampler`. `stop`: text or texts that end the answer. `progress(done, total)` during prefill;
+    `prompt`: text, ids or messages, as for `encode`. `cache`: one that holds the text before; else a new one of
+    format `kv` (the names are those of `turboquant.lm.make_prompt_cache`). Sampling as for `Sampler`. `stop`: text or texts that end the answer. `progress(done, total)` during prefill;
     `cancel()` true ends it. ValueError for a bad argument, ContextFull when the prompt does not fit: both at the call."""
     ids, sampler = encode(tokenizer, prompt), Sampler(temp, top_p, top_k, min_p, repetition_penalty, logit_bias, seed)
-    for name, n in (('max_tokens', max_tokens), ('prefill_chunk', prefill_chunk)): _within(name, n, 1, math.inf, whole=True)
+    for n, x in (('max_tokens', max_tokens), ('prefill_chunk', prefill_chunk or 1)): _within(n, x, 1, math.inf, whole=True)
     stops, cache = StopText(stop), _new_cache(model, kv) if cache is None else cache
     sampler.see(ids)
     room = _room(model, ids, cache)
@@ -296,17 +297,17 @@ def stream(model, tokenizer, prompt, *, max_tokens=256, temp=0.0, top_p=1.0, top
 def _wire(it):
     with _wired(): yield from it
 
-# %% ../nbs/13_generate.ipynb #0c88fd8a
+# %% ../nbs/13_generate.ipynb #be9e8ad4
 def generate(model, tokenizer, prompt, **kwargs):
     "The whole answer of `stream(model, tokenizer, prompt, **kwargs)` as one text"
     return ''.join(p.text for p in stream(model, tokenizer, prompt, **kwargs))
 
-# %% ../nbs/13_generate.ipynb #5d9887b2
+# %% ../nbs/13_generate.ipynb #e3ca33cd
 def common(a, b):
     "How many leading items `a` and `b` share"
     return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
-# %% ../nbs/13_generate.ipynb #e345a1c3
+# %% ../nbs/13_generate.ipynb #d962548b
 def trim(cache, n):
     "Drop the last `n` tokens from every layer of `cache`; False if one cannot (some then may have)"
     if n == 0: return True
@@ -314,12 +315,12 @@ def trim(cache, n):
     try: return all([c.trim(n) == n for c in cache])
     except ValueError: return False
 
-# %% ../nbs/13_generate.ipynb #f0626d06
+# %% ../nbs/13_generate.ipynb #44a6a102
 class Chat:
     """A conversation with `model`. `send(text)` yields the answer's Pieces; `clear()` forgets it; `stats()` tells.
     `kv`: the cache format; `system`: the system message, else the template's own. Sampling as for `Sampler`."""
     def __init__(self, model, tokenizer, *, kv='int4', system=None, temp=0.0, top_p=1.0, top_k=0, min_p=0.0,
-                 repetition_penalty=None, logit_bias=None, seed=None, max_tokens=512, prefill_chunk=512):
+                 repetition_penalty=None, logit_bias=None, seed=None, max_tokens=512, prefill_chunk=None):
         self.model, self.tokenizer, self.kv, self.system, self.prefill_chunk = model, tokenizer, kv, system, prefill_chunk
         self.sampler = Sampler(temp, top_p, top_k, min_p, repetition_penalty, logit_bias, seed)
         self.max_tokens = _within('max_tokens', max_tokens, 1, math.inf, whole=True)
@@ -343,7 +344,7 @@ class Chat:
         "End the running answer after the token it is at (or before the next chunk of the prompt)"
         self.cancelled = True
 
-# %% ../nbs/13_generate.ipynb #70e0f110
+# %% ../nbs/13_generate.ipynb #33186e13
 @patch
 def _settle(self:Chat, broken=False):
     "Make all layers hold the same tokens, and `ids` be those; `broken`: a pass may have ended halfway"
@@ -360,7 +361,7 @@ def _reuse(self:Chat, ids):
     self.ids = ids[:n]
     return ids[n:]
 
-# %% ../nbs/13_generate.ipynb #7a90c428
+# %% ../nbs/13_generate.ipynb #e47f30f3
 @patch
 def send(self:Chat, text, progress=None):
     """Say `text` and yield the Pieces of the answer. An answer that is cut short stays in the history as far as it came;
@@ -390,7 +391,7 @@ def _answer(self:Chat, ask, ids, room, progress):
         self._settle(broken)
         if said: self.messages = ask + [dict(role='assistant', content=said)]
 
-# %% ../nbs/13_generate.ipynb #ff3defa4
+# %% ../nbs/13_generate.ipynb #588c1b77
 def kv_bytes(cache):
     "(bytes in use, bytes of the same tokens in 16 bits) over all layers of `cache`"
     def one(c):
@@ -401,7 +402,7 @@ def kv_bytes(cache):
         return sum(a.nbytes for a in kv), sum(a.size for a in kv)*2
     return tuple(map(sum, zip(*map(one, cache)))) if cache else (0, 0)
 
-# %% ../nbs/13_generate.ipynb #23192498
+# %% ../nbs/13_generate.ipynb #2fa57ab9
 def size_text(n):
     "Bytes for people: 950 B, 41 KB, 3.02 GB (steps of 1000)"
     for unit in ('B', 'KB', 'MB', 'GB'):
@@ -414,7 +415,7 @@ def kv_text(cache):
     ratio = half/used if used else 1
     return f'KV {size_text(used)}, ' + (f'{ratio:.1f}x smaller' if ratio >= .95 else f'{1/ratio:.1f}x larger') + ' than fp16'
 
-# %% ../nbs/13_generate.ipynb #aebab50b
+# %% ../nbs/13_generate.ipynb #80ed67c5
 _ends = dict(length=' · cut at {n} tokens (--max-tokens)', context=' · the context is full (/clear starts anew)',
              cancelled=' · stopped')
 
@@ -423,7 +424,7 @@ def answer_line(p, cache):
     n, why = p.generation_tokens, _ends.get(p.finish_reason, '').format(n=p.generation_tokens)
     return f'[{n} token{"s"[:n != 1]} in {p.seconds:.1f} s ({p.generation_tps:.1f} tok/s) · {kv_text(cache)}{why}]'
 
-# %% ../nbs/13_generate.ipynb #aed63b69
+# %% ../nbs/13_generate.ipynb #d559d509
 def describe(model):
     "Parameters and how they are stored, as a text: 135M parameters, float32"
     n, kinds = 0, set()
@@ -437,7 +438,7 @@ def describe(model):
     count = f'{n/1e9:.1f}B' if n >= 1e9 else f'{n/1e6:.0f}M'
     return f'{count} parameters, {" and ".join(sorted(kinds))}'
 
-# %% ../nbs/13_generate.ipynb #3fdf9b4a
+# %% ../nbs/13_generate.ipynb #de57af71
 @patch
 def stats(self:Chat):
     """A dict: model, kv, kv_bytes and fp16_bytes, kv_text, context (tokens in use, limit), turns, backend, blas, and the
@@ -449,7 +450,7 @@ def stats(self:Chat):
                 backend=backend(), blas=blas_info(), turns=sum(m['role'] == 'user' for m in self.messages),
                 prompt_tps=last and last.prompt_tps, generation_tps=last and last.generation_tps)
 
-# %% ../nbs/13_generate.ipynb #98685622
+# %% ../nbs/13_generate.ipynb #e76432b4
 KV_FORMATS = ('int4', 'int4-token', 'k8v4', 'int8', 'fp16')
 
 class Quit(Exception):
@@ -459,7 +460,7 @@ class Quit(Exception):
 class _Parser(argparse.ArgumentParser):
     def error(self, message): self.exit(2, f'{self.prog}: {message} (--help lists the options)\n')
 
-# %% ../nbs/13_generate.ipynb #90ff086e
+# %% ../nbs/13_generate.ipynb #d0ff42c3
 def _parser(prog, about, max_tokens):
     p = _Parser(prog=prog, description=about, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument('--model', default=argparse.SUPPRESS,
@@ -484,7 +485,7 @@ def _parse(parser, argv):
     names = ('model', 'prompt', 'system', 'repetition_penalty', 'seed', 'no_color', 'raw', 'stop')
     return parser.parse_args(argv, argparse.Namespace(**dict.fromkeys(names)))
 
-# %% ../nbs/13_generate.ipynb #a2f584b7
+# %% ../nbs/13_generate.ipynb #02fdad1e
 def _sampling(a):
     "The sampling options as keywords, checked"
     kw = dict(temp=a.temp, top_p=a.top_p, top_k=a.top_k, min_p=a.min_p, repetition_penalty=a.repetition_penalty, seed=a.seed)
@@ -506,17 +507,17 @@ def _load(a):
         return *load(path)[:2], os.path.basename(path.rstrip('/'))
     except Exception as e: raise Quit(f'cannot load {a.model or "the default model"}: {_one_line(e)}') from e
 
-# %% ../nbs/13_generate.ipynb #e57a3539
+# %% ../nbs/13_generate.ipynb #ee3eb5e9
 def _given_prompt(a):
     "The one prompt to answer, or None when there is a person to talk to"
     text = a.prompt
-    if text is None and not (sys.stdin and sys.stdin.isatty()):
-        text = sys.stdin.buffer.read().decode('utf-8', 'replace').lstrip('\ufeff') if sys.stdin else ''
+    if text is None and not sys.stdin.isatty():
+        text = sys.stdin.buffer.read().decode('utf-8', 'replace').lstrip('\ufeff')
         if not text.strip(): raise Quit('nothing to answer: stdin is empty (give --prompt, or run in a terminal)')
     if text is not None and not text.strip(): raise Quit('--prompt is empty')
     return text
 
-# %% ../nbs/13_generate.ipynb #c2ec2551
+# %% ../nbs/13_generate.ipynb #1ecc756c
 @contextlib.contextmanager
 def _on_interrupt(stop):
     "Within, the first Ctrl-C calls `stop()`, the second raises KeyboardInterrupt"
@@ -527,7 +528,7 @@ def _on_interrupt(stop):
     try: yield
     finally: signal.signal(signal.SIGINT, old)
 
-# %% ../nbs/13_generate.ipynb #d87c4fb4
+# %% ../nbs/13_generate.ipynb #bda78bc6
 class _Screen:
     "Styled writing to `out`"
     def __init__(self, out, no_color=False):
@@ -537,7 +538,7 @@ class _Screen:
     def styled(self, code, s): return f'\x1b[{code}m{s}\x1b[0m' if self.color else s
     def note(self, s): self.write(self.styled(2, s) + '\n')
 
-# %% ../nbs/13_generate.ipynb #f64ecc93
+# %% ../nbs/13_generate.ipynb #935ab1ca
 def _streamed(pieces, screen, cancel):
     "Print an answer as it comes; returns its last Piece"
     p = None
@@ -553,7 +554,7 @@ def _once(chat, text, screen, notes):
     notes.note(answer_line(p, chat.cache))
     return 130 if p.finish_reason == 'cancelled' else 0
 
-# %% ../nbs/13_generate.ipynb #0d59b224
+# %% ../nbs/13_generate.ipynb #c952f401
 _help = """/clear   forget the conversation and empty the cache   (also: clear)
 /stats   the model, the cache, the speeds
 /help    this
@@ -578,7 +579,7 @@ def _command(line, chat, name):
     if word == '/help': return _help
     return f'Unknown command {word}: /help lists them.' if re.fullmatch(r'/[a-z?-]+', word) else False
 
-# %% ../nbs/13_generate.ipynb #a9ddcfcb
+# %% ../nbs/13_generate.ipynb #da8805aa
 def _ask(screen):
     "One line from the person; EOFError on Ctrl-D. With readline, escape codes are marked as having no width"
     mark = '\x01\x1b[1m\x02> \x01\x1b[0m\x02' if screen.color and 'readline' in sys.modules else '> '
@@ -603,28 +604,37 @@ def _talk(chat, name, screen):
         if reply: screen.note(reply)
         else: _turn(chat, line, screen)
 
-# %% ../nbs/13_generate.ipynb #46eed03f
+# %% ../nbs/13_generate.ipynb #488e788c
 def _turn(chat, line, screen):
     "One answer in the chat, with its line; nothing that happens to it ends the program"
     try: screen.note(answer_line(_streamed(chat.send(line, progress=progress_bar()), screen, chat.cancel), chat.cache))
     except ContextFull as e: screen.note(f'{e}: /clear starts anew.')
     except KeyboardInterrupt: screen.write('\n'); screen.note('[broken off]')
 
-# %% ../nbs/13_generate.ipynb #c2bacbc0
-def _run(prog, body):
-    "Call `body()` with UTF-8 streams and turn what it raises into a line and an exit code"
-    for s in (sys.stdin, sys.stdout, sys.stderr):
+# %% ../nbs/13_generate.ipynb #ab5b56ab
+def _streams():
+    "UTF-8 on all three streams; one that is closed becomes the null device"
+    for name, mode in (('stdin', 'r'), ('stdout', 'w'), ('stderr', 'w')):
+        if getattr(sys, name) is None: setattr(sys, name, open(os.devnull, mode))
+        s = getattr(sys, name)
         if hasattr(s, 'reconfigure'): s.reconfigure(encoding='utf-8', errors='replace')
+
+def _mute():
+    "Nothing more can be written: keep the interpreter from trying at its end"
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+def _run(prog, body):
+    "Call `body()` and turn what it raises into a line and an exit code"
+    _streams()
     try:
         code = body(); sys.stdout.flush()
         return code
     except Quit as e: print(f'{prog}: {e}', file=sys.stderr); return e.code
     except KeyboardInterrupt: return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError: _mute(); return 0
+    except OSError as e: _mute(); print(f'{prog}: cannot write: {e}', file=sys.stderr); return 1
 
-# %% ../nbs/13_generate.ipynb #a8f1fadc
+# %% ../nbs/13_generate.ipynb #a92b0e22
 def chat_main(argv=None):
     "The command turboquant-chat: a conversation, or one answer to --prompt or stdin; returns the exit code"
     a = _parse(_parser('turboquant-chat', 'Chat with a language model whose KV cache stays in 4 bits.', 512), argv)
@@ -637,7 +647,7 @@ def chat_main(argv=None):
         return _talk(chat, name, out) if text is None else _once(chat, text, out, err)
     return _run('turboquant-chat', body)
 
-# %% ../nbs/13_generate.ipynb #170bf97c
+# %% ../nbs/13_generate.ipynb #1d790cec
 def _one_answer(a, kw, text):
     "The body of turboquant-generate"
     model, tokenizer, name = _load(a)

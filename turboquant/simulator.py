@@ -7,18 +7,18 @@ __all__ = ['METAL_RUNTIME', 'METAL_PRELUDE', 'CompilerMissing', 'find_compiler',
            'MetalKernel', 'metal_kernel', 'Trace', 'coalescing', 'draw_lanes', 'draw_coalescing', 'draw_timeline',
            'step_lanes']
 
-# %% ../nbs/05_simulator.ipynb #9e3516cb
+# %% ../nbs/05_simulator.ipynb #99312faa
 import ctypes,functools,hashlib,operator,os,platform,re,shutil,subprocess,sys,tempfile
 from pathlib import Path
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 
-# %% ../nbs/05_simulator.ipynb #beeeb426
+# %% ../nbs/05_simulator.ipynb #54494336
 class CompilerMissing(RuntimeError):
     "No C++ compiler was found on this machine"
 
-# %% ../nbs/05_simulator.ipynb #0cc694c8
+# %% ../nbs/05_simulator.ipynb #2b038482
 @functools.lru_cache(maxsize=None)
 def _version(path):
     "First line of the compiler's `--version`, or None where it does not run"
@@ -26,7 +26,7 @@ def _version(path):
     except OSError: return None
     return r.stdout.splitlines()[0] if r.returncode == 0 and r.stdout else None
 
-# %% ../nbs/05_simulator.ipynb #46ec9ab2
+# %% ../nbs/05_simulator.ipynb #59e2e3a9
 def find_compiler() -> tuple:
     "(path, version line) of the C++ compiler: $CXX, else the first of c++, g++, clang++; CompilerMissing if none"
     tried = [os.environ['CXX']] if os.environ.get('CXX') else ['c++', 'g++', 'clang++']
@@ -36,7 +36,7 @@ def find_compiler() -> tuple:
     raise CompilerMissing(f"no C++ compiler: tried {', '.join(tried)}. Install g++ or clang++ "
         "(Debian: apt install g++; macOS: xcode-select --install) or set CXX")
 
-# %% ../nbs/05_simulator.ipynb #a737ddd4
+# %% ../nbs/05_simulator.ipynb #ba4030ff
 @functools.lru_cache(maxsize=None)
 def _cpu():
     "A string that differs between processors that run different instructions"
@@ -47,7 +47,7 @@ def _cpu():
     keys = ('model name', 'flags', 'Features', 'CPU part')
     return platform.machine() + ''.join(sorted({l for l in lines if l.startswith(keys)}))
 
-# %% ../nbs/05_simulator.ipynb #7743822f
+# %% ../nbs/05_simulator.ipynb #1444b214
 def cache_folder() -> Path:
     "Where compiled libraries are kept: turboquant/ in $XDG_CACHE_HOME or ~/.cache"
     root = os.environ.get('XDG_CACHE_HOME') or Path.home()/'.cache'
@@ -55,17 +55,17 @@ def cache_folder() -> Path:
     p.mkdir(parents=True, exist_ok=True)
     return p
 
-# %% ../nbs/05_simulator.ipynb #70b2df1f
+# %% ../nbs/05_simulator.ipynb #b6835b59
 def _run(cmd):
     "Run a compiler; its complaints become a RuntimeError"
     r = subprocess.run(cmd, capture_output=True, text=True)
     if r.returncode: raise RuntimeError(f"{' '.join(cmd)}\n{r.stderr.strip()}")
 
-# %% ../nbs/05_simulator.ipynb #1a8c6239
+# %% ../nbs/05_simulator.ipynb #da408581
 _loaded = {}
 _LINK = ('-l', '-L', '-Wl,', '-pthread', '-undefined', 'dynamic_lookup', '-framework')
 
-# %% ../nbs/05_simulator.ipynb #db399d2f
+# %% ../nbs/05_simulator.ipynb #759e9369
 def compile_cpp(source: str,             # C++17 text; functions to be called are extern "C"
                 name: str = 'kernel',    # used in file names only
                 flags: list = ()         # further compiler and linker flags, such as -O3
@@ -83,7 +83,7 @@ def compile_cpp(source: str,             # C++17 text; functions to be called ar
         _loaded[str(path)] = ctypes.CDLL(str(path))
     return _loaded[str(path)]
 
-# %% ../nbs/05_simulator.ipynb #700e90a4
+# %% ../nbs/05_simulator.ipynb #36184e18
 def _build(cxx, source, path, flags):
     "Compile `source` to the shared library `path`, through a folder of its own and a rename"
     with tempfile.TemporaryDirectory(dir=path.parent) as d:
@@ -95,7 +95,7 @@ def _build(cxx, source, path, flags):
         _run([cxx, '-shared', str(obj), '-o', str(lib), *link])
         os.replace(lib, path)
 
-# %% ../nbs/05_simulator.ipynb #d874e92c
+# %% ../nbs/05_simulator.ipynb #203440cd
 _RT_FIBER = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -157,7 +157,7 @@ static void* fiber(char* top, void (*f)()) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #b22e7b46
+# %% ../nbs/05_simulator.ipynb #e16d96b9
 _RT_STATE = r'''
 enum { READY, AT_GROUP, AT_SIMD, AT_QUAD, DONE };
 enum { FLAG_DEVICE = 1, FLAG_TG = 2 };
@@ -211,7 +211,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t rnd(Worker* w) { w->rng ^= w->rng << 13; w->rng ^= w->rng >> 7; w->rng ^= w->rng << 17; return w->rng; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #223c35f5
+# %% ../nbs/05_simulator.ipynb #8a7a09f8
 _RT_ERRORS = r'''
 static void fail(const char* text, int lane, int line, const char* file, uint64_t pc = 0, uint64_t pc2 = 0) {
   Worker* w = W; Error* e = w->L->err;
@@ -229,7 +229,7 @@ static void fail(const char* text, int lane, int line, const char* file, uint64_
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #dab17fb8
+# %% ../nbs/05_simulator.ipynb #27dafab2
 _RT_SCHEDULER = r'''
 static void event(Worker* w, int kind, int where, int64_t off, unsigned size, uint64_t pc) {
   Launch* L = w->L; Lane& l = w->lane[w->cur];
@@ -336,7 +336,7 @@ static void run_group(Worker* w, uint64_t g) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #5d5ca86f
+# %% ../nbs/05_simulator.ipynb #bb87f96f
 _RT_MEETINGS = r'''
 extern "C" void* rt_meet(int scope, const char* op, const void* v, unsigned size, int line, const char* file) {
   Worker* w = W; int i = w->cur; Lane& l = w->lane[i];
@@ -395,10 +395,10 @@ extern "C" void rt_spin() {           // called by atomics, so that a lane that 
   if (++w->spins % 256 == 0 && w->nready) { push(w, w->cur); yield_from(w, &w->lane[w->cur].sp); }
 }
 extern "C" unsigned rt_lane() { return W->cur % 32; }
-extern "C" void rt_fail(const char* text, int line, const char* file, uint64_t pc) { fail(text, W->cur, line, file, pc); }
+extern "C" void rt_fail(const char* text, int line, const char* file, uint64_t pc) { if (W) fail(text, W->cur, line, file, pc ? pc - 1 : 0); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ced069b1
+# %% ../nbs/05_simulator.ipynb #557319aa
 _RT_MEMORY = r'''
 extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, int line, const char* file) {
   Worker* w = W; Site& s = w->site[site];
@@ -418,7 +418,7 @@ extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, in
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #79656976
+# %% ../nbs/05_simulator.ipynb #dd003531
 _RT_RACES = r'''
 static bool wrote_before(Worker* w, Lane& me, int who, uint32_t tg, uint32_t sg) {
   return who == w->cur || tg < me.tg || (who / 32 == w->cur / 32 && sg < me.sg);
@@ -485,7 +485,7 @@ static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, u
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #562df638
+# %% ../nbs/05_simulator.ipynb #ed2626ce
 _RT_BUFFERS = r'''
 static void buf_access(Worker* w, int k, char* p, unsigned n, bool write, bool atomic, uint64_t pc) {
   Buffer& b = w->L->bufs[k]; int64_t off = p - b.lo; char t[400];
@@ -548,7 +548,7 @@ extern "C" void rt_atomic(void* p, unsigned n, int write, void* pc) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #5813b387
+# %% ../nbs/05_simulator.ipynb #6b160be0
 _RT_LAUNCH = r'''
 extern "C" void* rt_map(size_t bytes, size_t skew) {                   // memory with 8 GB of nothing on both sides
   size_t body = (bytes + skew + 16384 + 16383) / 16384 * 16384;
@@ -605,7 +605,7 @@ extern "C" void rt_launch(Launch* L) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #7d339a90
+# %% ../nbs/05_simulator.ipynb #4dfff5a7
 _MSL_BASE = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -653,6 +653,9 @@ NOSAN void __tsan_init() {} NOSAN void __tsan_func_entry(void*) {} NOSAN void __
 HOOK(1) HOOK(2) HOOK(4) HOOK(8) HOOK(16)
 NOSAN void __tsan_read_range(void* p, size_t n) { if (n) mk::hit(p, n, 0, __builtin_return_address(0)); }
 NOSAN void __tsan_write_range(void* p, size_t n) { if (n) mk::hit(p, n, 1, __builtin_return_address(0)); }
+struct MkUbsan;                                       // a lane's own arrays, and division: the compiler checks, we report
+NOSAN void __ubsan_handle_out_of_bounds(MkUbsan*, uintptr_t) { if (mk::rt.fail) mk::fail("out of bounds of an array or vector of the lane's own", 0, 0, __builtin_return_address(0)); }
+NOSAN void __ubsan_handle_divrem_overflow(MkUbsan*, uintptr_t, uintptr_t) { if (mk::rt.fail) mk::fail("integer division by zero, or of the least integer by -1", 0, 0, __builtin_return_address(0)); }
 NOSAN void* __tsan_memcpy(void* d, void* s, size_t n) {
   if (n) { mk::hit(s, n, 0, __builtin_return_address(0)); mk::hit(d, n, 1, __builtin_return_address(0)); }
   return __builtin_memcpy(d, s, n);
@@ -666,7 +669,7 @@ NOSAN void* __tsan_memset(void* d, int c, size_t n) { if (n) mk::hit(d, n, 1, __
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #f61551f9
+# %% ../nbs/05_simulator.ipynb #b78792ca
 _MSL_HALF = r'''
 namespace mk {
 struct fmt_half {
@@ -757,7 +760,7 @@ template <class X, class Y> struct tern {              // the two arms of ?: whe
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ca556c35
+# %% ../nbs/05_simulator.ipynb #a3cc266c
 _MSL_POINTERS = r'''
 namespace mk {
 struct device_ {}; struct constant_ {}; struct threadgroup_ {};
@@ -849,7 +852,7 @@ template <class T, int N> INL T* raw(const arr<T, N>& a) { return a.base(); }
 template <class To, class From> INL To as_type(const From& f) { return mk::bits<To>(f); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b9830fce
+# %% ../nbs/05_simulator.ipynb #2fc2d24d
 _MSL_VECTORS = r'''
 namespace metal {
 template <class T, int N> struct vec;
@@ -935,7 +938,7 @@ VECS(float, float) VECS(half, half) VECS(bfloat, bfloat) VECS(int, int) VECS(uin
 VECS(char, signed char) VECS(uchar, uchar) VECS(long, long) VECS(ulong, ulong) VECS(bool, bool)
 '''
 
-# %% ../nbs/05_simulator.ipynb #107c5d96
+# %% ../nbs/05_simulator.ipynb #5f63648f
 _MSL_MATH = r'''
 #define M_PI_F 3.14159265358979323846f
 #define M_E_F 2.71828182845904523536f
@@ -1042,7 +1045,7 @@ template <class A, class B> INL auto cross(const A& a0, const B& b0) { auto a = 
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #76f19a10
+# %% ../nbs/05_simulator.ipynb #7f64105c
 _MSL_INTEGERS = r'''
 namespace metal {
 namespace math_ {
@@ -1079,7 +1082,7 @@ namespace precise = math_;
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ab807983
+# %% ../nbs/05_simulator.ipynb #b86dda29
 _MSL_LIMITS = r'''
 namespace metal {
 template <class T> struct numeric_limits {
@@ -1137,7 +1140,7 @@ template <class T, int C, int R> matrix<T, R, C> transpose(const matrix<T, C, R>
 MATS(float) MATS(half)
 '''
 
-# %% ../nbs/05_simulator.ipynb #8a08ddb3
+# %% ../nbs/05_simulator.ipynb #42bcaaa1
 _MSL_LANES = r'''
 #define HERE int line_ = __builtin_LINE(), const char* file_ = __builtin_FILE()
 namespace metal {
@@ -1217,7 +1220,7 @@ SHUFFLE(simd, SIMD, 32) SHUFFLE(quad, QUAD, 4)
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #2326e36f
+# %% ../nbs/05_simulator.ipynb #03650518
 _MSL_MATRICES = r'''
 namespace metal {
 // An 8x8 matrix over 32 lanes: each holds two neighbours of one row.
@@ -1259,7 +1262,7 @@ template <class T> INL simdgroup_matrix<T, 8, 8> operator*(const simdgroup_matri
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #cdc1b5e9
+# %% ../nbs/05_simulator.ipynb #904911c1
 _MSL_ATOMICS = r'''
 namespace metal {
 enum memory_order { memory_order_relaxed, memory_order_acquire, memory_order_release, memory_order_acq_rel, memory_order_seq_cst };
@@ -1299,7 +1302,7 @@ template <class P, class V, class T = mk::at<P>> INL bool atomic_compare_exchang
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #daadcb11
+# %% ../nbs/05_simulator.ipynb #8cbb74ae
 _MSL_MLX = r'''
 struct complex64_t {
   float real, imag;
@@ -1338,11 +1341,11 @@ inline bfloat log1p(bfloat x) { return bfloat(__builtin_log1pf((float)x)); }
 using namespace metal;
 '''
 
-# %% ../nbs/05_simulator.ipynb #bd5a30de
+# %% ../nbs/05_simulator.ipynb #ec0abcdf
 METAL_RUNTIME = _RT_FIBER + _RT_STATE + _RT_ERRORS + _RT_SCHEDULER + _RT_MEETINGS + _RT_MEMORY + _RT_RACES + _RT_BUFFERS + _RT_LAUNCH
 METAL_PRELUDE = _MSL_BASE + _MSL_HALF + _MSL_POINTERS + _MSL_VECTORS + _MSL_MATH + _MSL_INTEGERS + _MSL_LIMITS + _MSL_LANES + _MSL_MATRICES + _MSL_ATOMICS + _MSL_MLX
 
-# %% ../nbs/05_simulator.ipynb #bddf8c8a
+# %% ../nbs/05_simulator.ipynb #2a27c7e9
 class MetalError(ValueError):
     """What the simulator found wrong. `.kernel`, `.line`, `.threadgroup`, `.lane`, `.problem`: the parts of the message, None where they do not apply"""
     def __init__(self, problem, kernel=None, line=None, threadgroup=None, lane=None, where='body'):
@@ -1351,25 +1354,25 @@ class MetalError(ValueError):
               f'threadgroup {threadgroup}' if threadgroup is not None else '', f'lane {lane}' if lane is not None else '']
         super().__init__(', '.join(a for a in at if a) + f': {problem}')
 
-# %% ../nbs/05_simulator.ipynb #ad89aa80
+# %% ../nbs/05_simulator.ipynb #e655cc16
 _TOKEN = re.compile(r"""(?P<mark>^\#[ ]\d+[ ]"[^"\n]*"[^\n]*\n)|(?P<space>[ \t\r]*\n|[ \t\r]+)|(?P<str>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
   |(?P<num>(?:0[xX][0-9a-fA-F']+|(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][-+]?\d+)?)\w*)|(?P<id>[A-Za-z_]\w*)
   |(?P<op>\#\#|<<=|>>=|->\*?|\+\+|--|::|&&|\|\||<=|>=|==|!=|[-+*/%&|^]=|<<|.)""", re.X | re.S | re.M)
 
-# %% ../nbs/05_simulator.ipynb #395a90fd
+# %% ../nbs/05_simulator.ipynb #03dfb620
 def _blank(text):
     "Comments out, line breaks kept"
     keep = lambda m: m[0] if m[0][0] in '"\'' else ' ' + '\n' * m[0].count('\n')
     return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', keep, text, flags=re.S)
 
-# %% ../nbs/05_simulator.ipynb #0ca66d75
+# %% ../nbs/05_simulator.ipynb #95e13f4b
 class _Tok(str):
     "A token that knows its line and kind"
     def __new__(cls, s, kind, line):
         t = super().__new__(cls, s); t.kind, t.line = kind, line
         return t
 
-# %% ../nbs/05_simulator.ipynb #8031aaf4
+# %% ../nbs/05_simulator.ipynb #165bb082
 def _tokens(text):
     "Preprocessed Metal text as a list of tokens, white space and line marks included"
     out, line = [], 1
@@ -1379,7 +1382,7 @@ def _tokens(text):
         line += m[0].count('\n')
     return out
 
-# %% ../nbs/05_simulator.ipynb #ab23697f
+# %% ../nbs/05_simulator.ipynb #3520dda6
 @functools.lru_cache(maxsize=256)
 def _preprocess(name, header, source):
     "(header, body) with macros expanded and comments gone, as Metal's own preprocessor would"
@@ -1395,7 +1398,7 @@ def _preprocess(name, header, source):
     start = re.search(rf'^# 1 "{re.escape(name)}\.header".*\n', r.stdout, re.M)
     return r.stdout[start.start():cut.start()], r.stdout[cut.start():]
 
-# %% ../nbs/05_simulator.ipynb #9abcc09f
+# %% ../nbs/05_simulator.ipynb #1c1015f1
 _SPACES = {'device', 'constant', 'threadgroup', 'thread'}
 _QUAL = {'const', 'volatile', 'constexpr', 'static', 'inline', 'restrict', '__restrict', '__restrict__', 'METAL_FUNC', 'typename', 'coherent'}
 _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', 'float', 'half', 'bfloat', 'double', 'uchar', 'ushort', 'uint', 'ulong',
@@ -1403,7 +1406,7 @@ _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', '
          'atomic_int', 'atomic_uint', 'atomic_float', 'atomic_bool', 'atomic_ulong'}
 _BASE |= {f'{p}{t}{n}' for p in ('', 'packed_') for t in ('float', 'half', 'bfloat', 'int', 'uint', 'short', 'ushort', 'char', 'uchar', 'long', 'ulong', 'bool') for n in (2, 3, 4)}
 
-# %% ../nbs/05_simulator.ipynb #f0e9bd45
+# %% ../nbs/05_simulator.ipynb #75bf258c
 def _match(t, i, opens='([{', closes=')]}'):
     "Index of the bracket that closes the one at `i`"
     depth = 0
@@ -1414,7 +1417,7 @@ def _match(t, i, opens='([{', closes=')]}'):
             if depth == 0: return j
     return len(t) - 1
 
-# %% ../nbs/05_simulator.ipynb #909bc990
+# %% ../nbs/05_simulator.ipynb #0f322c89
 def _angle(t, i):
     "Index of the > that closes the < at `i`, or None where it is a less-than"
     depth = 0
@@ -1426,13 +1429,13 @@ def _angle(t, i):
         elif t[j] in '([': pass
         elif t[j] in (';', '{', '}', '&&', '||'): return None
 
-# %% ../nbs/05_simulator.ipynb #24654637
+# %% ../nbs/05_simulator.ipynb #7e245345
 def _skip(t, i, step=1):
     "The next index from `i` that is no white space"
     while 0 <= i < len(t) and t[i].kind == 'space': i += step
     return i
 
-# %% ../nbs/05_simulator.ipynb #03f17d40
+# %% ../nbs/05_simulator.ipynb #34e92a4a
 def _type(t, i):
     "Reads a type at `i`: (its text without qualifiers, const or not, index after it)"
     words, const, end = [], False, i
@@ -1446,7 +1449,7 @@ def _type(t, i):
         end = i
     return ' '.join(words), const, end
 
-# %% ../nbs/05_simulator.ipynb #185f20fc
+# %% ../nbs/05_simulator.ipynb #41dab52b
 def _name(t, i):
     "A name with its :: and template arguments: (text, index after)"
     w, i = str(t[i]), i + 1
@@ -1456,7 +1459,7 @@ def _name(t, i):
         else: break
     return w, i
 
-# %% ../nbs/05_simulator.ipynb #0cf88142
+# %% ../nbs/05_simulator.ipynb #5632fcee
 def _dims(t, i):
     "Array bounds at `i`: (list of texts, index after the last bracket)"
     out = []
@@ -1464,7 +1467,7 @@ def _dims(t, i):
         k = _match(t, j); out.append(''.join(t[j + 1:k]).strip()); i = k + 1
     return out, i
 
-# %% ../nbs/05_simulator.ipynb #dd06cf22
+# %% ../nbs/05_simulator.ipynb #7d893d9e
 class _Rewriter:
     "Turns Metal text into C++ that keeps address spaces as types and line breaks where they were"
     def __init__(self, kernel, where, site=0):
@@ -1474,7 +1477,7 @@ class _Rewriter:
         text = _spaces(_literals(_tokens(text)), self)
         return ''.join(text)
 
-# %% ../nbs/05_simulator.ipynb #8d03a1ad
+# %% ../nbs/05_simulator.ipynb #9400d7b1
 def _literals(t):
     "1.0 is a float in Metal, 1.0h a half: say so in C++"
     out = []
@@ -1487,7 +1490,7 @@ def _literals(t):
         out.append(x)
     return out
 
-# %% ../nbs/05_simulator.ipynb #6b869610
+# %% ../nbs/05_simulator.ipynb #ff4f0811
 def _spaces(t, rw):
     "Address spaces: pointers become mk::ptr<space, T>, threadgroup arrays mk::arr, & of an element a sum"
     out, i, depth = [], 0, 0
@@ -1504,7 +1507,7 @@ def _spaces(t, rw):
             out.append(x); i += 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #93bc9079
+# %% ../nbs/05_simulator.ipynb #c456fa9c
 def _unary(out):
     "True where an & after `out` takes an address"
     i = _skip(out, len(out) - 1, -1)
@@ -1514,7 +1517,7 @@ def _unary(out):
         return k >= 0 and (out[k] == '*' or out[k].startswith('mk::ptr<') or (out[k].kind == 'op' and out[k].rstrip().endswith('*') and len(out[k]) > 1))
     return out[i] in ('return', 'case') or (out[i].kind == 'op' and out[i] not in (')', ']', '>', '&', '}')) and not out[i].startswith('mk::')
 
-# %% ../nbs/05_simulator.ipynb #f9c8931d
+# %% ../nbs/05_simulator.ipynb #b178f12b
 def _address_of(t, i, rw):
     "&a[i] as (a + (i)), which keeps a's address space; other & stay"
     j = _skip(t, i + 1)
@@ -1530,7 +1533,7 @@ def _address_of(t, i, rw):
     inner = lambda a, b: _spaces(t[a:b], rw)
     return [op('('), *inner(j, last[0]), op('+'), op('('), *inner(last[0] + 1, last[1]), op(')'), op(')')], end
 
-# %% ../nbs/05_simulator.ipynb #8e02680a
+# %% ../nbs/05_simulator.ipynb #1af98cdc
 def _declaration(t, i, out, depth, rw):
     "What the address space at `t[i]` declares, as C++: (tokens, index after)"
     space, line = t[i], t[i].line
@@ -1575,7 +1578,7 @@ def _declaration(t, i, out, depth, rw):
         return tok(f'{pre}const {T}'), j
     return tok(f"{pre}{'const ' if const else ''}{T}"), j
 
-# %% ../nbs/05_simulator.ipynb #04a9eebd
+# %% ../nbs/05_simulator.ipynb #238af2b7
 def _shared(t, k, T, depth, rw, nl, line):
     "threadgroup T a[N], b; as references to memory that the whole threadgroup shares"
     new = []
@@ -1592,7 +1595,7 @@ def _shared(t, k, T, depth, rw, nl, line):
         k = _skip(t, e + 1)
     return [_Tok('; '.join(new) + nl, 'op', line)], j
 
-# %% ../nbs/05_simulator.ipynb #fff3b6fb
+# %% ../nbs/05_simulator.ipynb #9730b0fd
 def _ternaries(t):
     "Wraps the arms of ?: so that a software half or bfloat meets a float as the built-in types would"
     i = 0
@@ -1618,13 +1621,13 @@ def _ternaries(t):
         i += 2
     return t
 
-# %% ../nbs/05_simulator.ipynb #acead6b4
+# %% ../nbs/05_simulator.ipynb #576b2049
 _BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete': 'Metal has no delete', 'try': 'Metal has no exceptions',
            'catch': 'Metal has no exceptions', 'throw': 'Metal has no exceptions', 'virtual': 'Metal has no virtual functions', 'goto': 'Metal has no goto',
            'thread_local': 'Metal has no thread_local', 'dynamic_cast': 'Metal has no dynamic_cast', 'typeid': 'Metal has no typeid', 'asm': 'Metal has no asm',
            'malloc': 'Metal has no malloc', 'printf': 'Metal kernels cannot print', 'std': 'the C++ standard library is not there: use metal::'}
 
-# %% ../nbs/05_simulator.ipynb #0af6e1c2
+# %% ../nbs/05_simulator.ipynb #02608a42
 def _check(text, rw, types=()):
     "Refuses what Metal refuses, by the text alone"
     t = [x for x in _tokens(text) if x.kind != 'space']
@@ -1635,7 +1638,7 @@ def _check(text, rw, types=()):
             if t[i + 1] != '[' and t[i - 1] != '[' and j + 1 < len(t) and t[j + 1] in ('(', '{'): rw.error('Metal has no lambdas', x.line)
     _check_pointers(t, rw, set(types)); _check_mixed(t, rw); _check_recursion(t, rw)
 
-# %% ../nbs/05_simulator.ipynb #7ee64641
+# %% ../nbs/05_simulator.ipynb #af59de2a
 def _check_pointers(t, rw, types):
     "Every pointer and reference needs an address space"
     types = types | _BASE | {str(t[i + 1]) for i, x in enumerate(t[:-1]) if x in ('typename', 'struct', 'class', 'using', 'enum')}
@@ -1656,7 +1659,7 @@ def _check_pointers(t, rw, types):
             what = 'pointer' if t[j] == '*' else 'reference'
             rw.error(f"{what} {t[k] if named else x + ' ' + t[j]} has no address space: Metal wants device, constant, threadgroup or thread", x.line)
 
-# %% ../nbs/05_simulator.ipynb #cc391e58
+# %% ../nbs/05_simulator.ipynb #6c3f1f50
 def _check_mixed(t, rw):
     "A thread's own array given to a pointer of another address space"
     own = set()
@@ -1673,7 +1676,7 @@ def _check_mixed(t, rw):
                 k = j + 2 if t[j + 1] == '&' else j + 1
                 if t[k] in own and t[k + 1] in (';', '+', '['): rw.error(f'{x} pointer {t[j - 1]} is given {t[k]}, which is in thread memory', x.line)
 
-# %% ../nbs/05_simulator.ipynb #c9a3941e
+# %% ../nbs/05_simulator.ipynb #39bbd7ca
 def _check_recursion(t, rw):
     "A function, defined once, from which calls lead back to it"
     bodies = {}
@@ -1692,14 +1695,14 @@ def _check_recursion(t, rw):
             if m == n: rw.error(f'{n} calls itself: Metal has no recursion', once[n][0])
             if m not in seen: seen.add(m); todo += calls[m]
 
-# %% ../nbs/05_simulator.ipynb #7be87fb0
+# %% ../nbs/05_simulator.ipynb #5918f17b
 _ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_per_threadgroup='uint', dispatch_threads_per_threadgroup='uint3',
     grid_origin='uint3', grid_size='uint3', quadgroup_index_in_threadgroup='uint', quadgroups_per_threadgroup='uint', simdgroup_index_in_threadgroup='uint',
     simdgroups_per_threadgroup='uint', thread_execution_width='uint', thread_index_in_quadgroup='uint', thread_index_in_simdgroup='uint',
     thread_index_in_threadgroup='uint', thread_position_in_grid='uint3', thread_position_in_threadgroup='uint3', threadgroup_position_in_grid='uint3',
     threadgroups_per_grid='uint3', threads_per_grid='uint3', threads_per_simdgroup='uint', threads_per_threadgroup='uint3')
 
-# %% ../nbs/05_simulator.ipynb #4932f145
+# %% ../nbs/05_simulator.ipynb #c01b5b68
 _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4', dispatch_simdgroups_per_threadgroup='(vol(L->tg) + 31) / 32',
     dispatch_threads_per_threadgroup='u3(L->tg)', grid_origin='uint3(0, 0, 0)', grid_size='u3(L->grid)', quadgroup_index_in_threadgroup='d->index / 4',
     quadgroups_per_threadgroup='(vol(d->size) + 3) / 4', simdgroup_index_in_threadgroup='d->simd', simdgroups_per_threadgroup='(vol(d->size) + 31) / 32',
@@ -1707,16 +1710,16 @@ _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4', dis
     thread_position_in_grid='u3(d->at)', thread_position_in_threadgroup='u3(d->in)', threadgroup_position_in_grid='u3(d->group)',
     threadgroups_per_grid='u3(L->groups)', threads_per_grid='u3(L->grid)', threads_per_simdgroup='32u', threads_per_threadgroup='u3(d->size)')
 
-# %% ../nbs/05_simulator.ipynb #c561833c
+# %% ../nbs/05_simulator.ipynb #89f3f854
 _DTYPES = {mx.bool_: 'bool', mx.uint8: 'uint8_t', mx.uint16: 'uint16_t', mx.uint32: 'uint32_t', mx.uint64: 'uint64_t', mx.int8: 'int8_t', mx.int16: 'int16_t',
            mx.int32: 'int32_t', mx.int64: 'int64_t', mx.float16: 'float16_t', mx.bfloat16: 'bfloat16_t', mx.float32: 'float', mx.complex64: 'complex64_t'}
 
-# %% ../nbs/05_simulator.ipynb #a9d9b853
+# %% ../nbs/05_simulator.ipynb #e3c259d2
 def _cpp_type(dtype, what):
     if dtype not in _DTYPES: raise ValueError(f'{what}: {dtype} has no Metal type')
     return _DTYPES[dtype]
 
-# %% ../nbs/05_simulator.ipynb #0c3da29b
+# %% ../nbs/05_simulator.ipynb #03c3e5bb
 def _signature(name, inputs, outputs, source, template, atomic):
     """The kernel's parameters as MLX writes them: [(declaration in Metal, kind, C++ expression)].
     inputs: [(name, dtype, ndim, size)], outputs: [(name, dtype)]"""
@@ -1737,7 +1740,7 @@ def _signature(name, inputs, outputs, source, template, atomic):
         if a in source: ps.append((f'{T} {a} [[{a}]]', _CPP_ATTR[a]))
     return ps
 
-# %% ../nbs/05_simulator.ipynb #a1c8e3e5
+# %% ../nbs/05_simulator.ipynb #3aa2b6da
 def _swizzles(text):
     "C++ declarations of the swizzles that occur in the text, for 2, 3 and 4 elements"
     out = {2: '', 3: '', 4: ''}
@@ -1747,7 +1750,7 @@ def _swizzles(text):
             if max(idx) < n: out[n] += f" swz<T, {n}, {', '.join(map(str, idx))}> {w};"
     return out
 
-# %% ../nbs/05_simulator.ipynb #4a855d65
+# %% ../nbs/05_simulator.ipynb #f9f81d97
 def _template(template):
     "(names with C++ kinds, C++ values) of the template arguments"
     head, args = [], []
@@ -1758,14 +1761,14 @@ def _template(template):
         else: raise ValueError(f'template argument {name}: got {v!r}, want a bool, an int or an mx.Dtype')
     return head, args
 
-# %% ../nbs/05_simulator.ipynb #6d2029e6
+# %% ../nbs/05_simulator.ipynb #29078877
 def _metal_text(name, params, source, header, template):
     "The whole Metal text, as MLX would hand it to Apple's compiler; what verbose=True prints"
     head, _ = _template(template)
     t = f"template <{', '.join(head)}>\n" if head else ''
     return f"{header}\n{t}[[kernel]] void {name}(\n  " + ',\n  '.join(p for p, _ in params) + f") {{\n{source}\n}}\n"
 
-# %% ../nbs/05_simulator.ipynb #b3d4def8
+# %% ../nbs/05_simulator.ipynb #bf9dae40
 _MAIN = """
 namespace mk {
 struct Ids { uint at[3], in[3], group[3], index, lane, simd, size[3]; };
@@ -1776,7 +1779,7 @@ NOSAN static uint vol(const uint* p) { return p[0] * p[1] * p[2]; }
 extern "C" NOSAN void mk_lane(void** a, const mk::Ids* d, const mk::Launch* L) { using namespace mk; %s(%s); }
 """
 
-# %% ../nbs/05_simulator.ipynb #b76184a4
+# %% ../nbs/05_simulator.ipynb #b3672871
 def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=False):
     "The C++ that the kernel becomes, without the prelude"
     head, args = _template(template)
@@ -1791,13 +1794,13 @@ def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=Fa
     return (f'{h}\n{t}void {name}({ps}) {{\n{b}\n}}\n#line 1 "main"\n' +
             _MAIN % (call, ', '.join(e for _, e in params)))
 
-# %% ../nbs/05_simulator.ipynb #8dc349fa
+# %% ../nbs/05_simulator.ipynb #feed8ef6
 class _PyBuffer(ctypes.Structure):
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.py_object), ('len', ctypes.c_ssize_t), ('itemsize', ctypes.c_ssize_t), ('readonly', ctypes.c_int),
                 ('ndim', ctypes.c_int), ('format', ctypes.c_char_p), ('shape', ctypes.POINTER(ctypes.c_ssize_t)), ('strides', ctypes.POINTER(ctypes.c_ssize_t)),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/05_simulator.ipynb #155a2fe9
+# %% ../nbs/05_simulator.ipynb #dbbaa484
 class _View:
     "An MLX array's memory by the buffer protocol: `.ptr`, `.strides` (elements), `.lo` and `.hi` (bytes in use around .ptr). Close it soon"
     def __init__(self, x):
@@ -1810,28 +1813,28 @@ class _View:
         self.hi = (sum(e for e in ends if e > 0) + item) if x.size else 0
     def close(self): ctypes.pythonapi.PyBuffer_Release(ctypes.byref(self.v))
 
-# %% ../nbs/05_simulator.ipynb #eaca42dd
+# %% ../nbs/05_simulator.ipynb #ab7a6890
 _u32, _i32, _u64, _ptr = ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_void_p
 class _Buffer(ctypes.Structure):
     _fields_ = [('lo', _ptr), ('hi', _ptr), ('item', _i32), ('writable', _i32), ('atomic', _i32), ('ready', _i32), ('name', ctypes.c_char * 64),
                 ('written', _ptr), ('owner', _ptr), ('grain', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #93402ace
+# %% ../nbs/05_simulator.ipynb #56fe2514
 class _Error(ctypes.Structure):
     _fields_ = [('kind', _i32), ('lane', _i32), ('line', _i32), ('group', _u32 * 3), ('pc', _u64), ('pc2', _u64), ('base', _u64),
                 ('file', ctypes.c_char * 128), ('text', ctypes.c_char * 1024)]
 
-# %% ../nbs/05_simulator.ipynb #f525c93d
+# %% ../nbs/05_simulator.ipynb #e33143b5
 class _Launch(ctypes.Structure):
     _fields_ = [('grid', _u32 * 3), ('tg', _u32 * 3), ('groups', _u32 * 3), ('checks', _i32), ('trace', _i32), ('workers', _i32), ('nbuf', _i32),
                 ('seed', _u64), ('limit', _u64), ('maxmem', _u32), ('pad', _u32), ('lane', _ptr), ('args', _ptr), ('bufs', _ptr), ('err', _ptr),
                 ('events', _ptr), ('nevents', _u64), ('cap', _u64), ('next', _u64), ('total', _u64), ('image', _u64), ('sites', _ptr), ('nsites', _i32), ('pad2', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #ff9dfe22
+# %% ../nbs/05_simulator.ipynb #fc9a3b86
 _EVENT = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'), ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8')])
 _SITE = np.dtype([('id', 'i8'), ('bytes', 'i8'), ('item', 'i8'), ('name', 'S64')])
 
-# %% ../nbs/05_simulator.ipynb #7e2e64dd
+# %% ../nbs/05_simulator.ipynb #6927835a
 @functools.lru_cache(maxsize=None)
 def _runtime():
     "The compiled runtime, and the table of its functions that every kernel is given"
@@ -1843,25 +1846,26 @@ def _runtime():
     names = ['rt_meet', 'rt_barrier', 'rt_tgmem', 'rt_access', 'rt_atomic', 'rt_lane', 'rt_fail']
     return lib, (_ptr * len(names))(*(ctypes.cast(getattr(lib, n), _ptr).value for n in names))
 
-# %% ../nbs/05_simulator.ipynb #48db6d4f
+# %% ../nbs/05_simulator.ipynb #325224b0
+_NATIVE = '-mcpu=native' if (sys.platform, platform.machine()) == ('darwin', 'arm64') else '-march=native'
 _MATH = {'safe': ['-ffp-contract=off'], 'relaxed': ['-ffp-contract=fast', '-fno-math-errno', '-fno-signed-zeros', '-freciprocal-math'],
          'fast': ['-ffast-math', '-fno-finite-math-only']}
 
-# %% ../nbs/05_simulator.ipynb #7a02ca4b
+# %% ../nbs/05_simulator.ipynb #6fb3ecb4
 @functools.lru_cache(maxsize=None)
 def _macros(cxx):
     "What the compiler predefines, as one string"
-    return subprocess.run([cxx, '-dM', '-E', '-x', 'c++', '-march=native', os.devnull], capture_output=True, text=True).stdout
+    return subprocess.run([cxx, '-dM', '-E', '-x', 'c++', _NATIVE, os.devnull], capture_output=True, text=True).stdout
 
-# %% ../nbs/05_simulator.ipynb #418ec5c2
+# %% ../nbs/05_simulator.ipynb #8a90f69f
 def _compile(name, text, swz, checks, math, soft):
     "The kernel's C++ as a loaded library"
     cxx, version = find_compiler()
     clang = 'clang' in version.lower()
     head = ''.join(f'#define SWIZZLES{n}{d}\n' for n, d in swz.items()) + f'#define MK_CHECKS {int(checks)}\n' + ('#define MK_SOFT_HALF\n' if soft else '')
-    flags = ['-w', '-fno-strict-aliasing', '-fsigned-char', '-fno-exceptions', '-fno-math-errno', '-march=native', *_MATH[math]]
+    flags = ['-w', '-fno-strict-aliasing', '-fsigned-char', '-fno-exceptions', '-fno-math-errno', _NATIVE, *_MATH[math]]
     if checks:
-        flags += ['-O1', '-g1', '-fsanitize=thread']
+        flags += ['-O1', '-g1', '-fsanitize=thread,bounds,integer-divide-by-zero']
         flags += ['-mllvm', '-tsan-instrument-func-entry-exit=0', '-mllvm', '-tsan-instrument-read-before-write=1'] + ['-fno-builtin-memcpy'] if clang else ['--param', 'tsan-instrument-func-entry-exit=0']
     else: flags += ['-O2']
     if sys.platform == 'darwin': flags += ['-Wl,-undefined,dynamic_lookup']
@@ -1871,13 +1875,13 @@ def _compile(name, text, swz, checks, math, soft):
     lib.mk_bind(_runtime()[1])
     return lib
 
-# %% ../nbs/05_simulator.ipynb #302e4b07
+# %% ../nbs/05_simulator.ipynb #533eef9c
 def _readable(s):
     "A C++ compiler's words about our pointers, in Metal's"
     s = re.sub(r"(?:mk::)?ptr<(?:mk::)?(device|constant|threadgroup)_, ?([^<>]*(?:<[^<>]*>)?)>", lambda m: f'{m[1]} {m[2].strip()}*', s)
     return re.sub(r"(?:mk::)?arr<([^<>,]*), ?([^<>]*)>", lambda m: f'threadgroup {m[1]}[' + m[2].replace(', ', '][').replace('ul', '').replace('UL', '').replace('u', '') + ']', s)
 
-# %% ../nbs/05_simulator.ipynb #71716a5b
+# %% ../nbs/05_simulator.ipynb #9ce65176
 def _compile_error(text, name):
     "The first complaint of the compiler as a MetalError"
     m = re.search(re.escape(name) + r'\.(body|header):(\d+):(?:\d+:)? *(?:fatal )?error: (.*)', text)
@@ -1888,7 +1892,7 @@ def _compile_error(text, name):
     elif spaces and re.search(r"(cannot convert|no viable conversion|invalid conversion).*\*", said): said = f'address spaces are mixed ({spaces[0]} and thread): {said}'
     return MetalError(f'does not compile: {said}', name, int(m[2]), where=m[1])
 
-# %% ../nbs/05_simulator.ipynb #b777f943
+# %% ../nbs/05_simulator.ipynb #6f625ebb
 @functools.lru_cache(maxsize=4096)
 def _where(path, offset, name):
     "The kernel's (part, line) at an offset of its library, through addr2line or atos"
@@ -1899,7 +1903,7 @@ def _where(path, offset, name):
         if m := re.search(re.escape(name) + r'\.(body|header):(\d+)', out): return m[1], int(m[2])
     return 'body', None
 
-# %% ../nbs/05_simulator.ipynb #d090e716
+# %% ../nbs/05_simulator.ipynb #b71e08dc
 def _raise(err, lib, name):
     "The runtime's error as a MetalError"
     part, line = 'body', err.line or None
@@ -1911,7 +1915,7 @@ def _raise(err, lib, name):
         if l2: text += f" (the other access: {'header ' if p2 == 'header' else ''}line {l2})"
     raise MetalError(text, name, line, tuple(err.group), err.lane, part)
 
-# %% ../nbs/05_simulator.ipynb #dc2ade4a
+# %% ../nbs/05_simulator.ipynb #87b54818
 def _triple(v, what):
     "A grid or threadgroup: three positive ints"
     try: t = tuple(operator.index(i) for i in v)
@@ -1919,7 +1923,7 @@ def _triple(v, what):
     if len(t) != 3 or min(t) < 1: raise ValueError(f'{what}: got {v!r}, want three positive ints')
     return t
 
-# %% ../nbs/05_simulator.ipynb #14959301
+# %% ../nbs/05_simulator.ipynb #4479dbc1
 class MetalKernel:
     "A kernel for the simulator; make one with `metal_kernel`"
     def __init__(self, name, input_names, output_names, source, header, ensure_row_contiguous, atomic_outputs, math, max_threads, max_memory):
@@ -1929,7 +1933,7 @@ class MetalKernel:
 
     def __repr__(self): return f"MetalKernel({self.name}: {', '.join(self.input_names)} -> {', '.join(self.output_names)})"
 
-# %% ../nbs/05_simulator.ipynb #a2b800bd
+# %% ../nbs/05_simulator.ipynb #616815c2
 @patch
 def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
     "The compiled library for these dtypes and template arguments"
@@ -1948,7 +1952,7 @@ def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
         self.libs[key] = _compile(self.name, cpp, _swizzles(text), checks, self.math, False)
     return self.libs[key]
 
-# %% ../nbs/05_simulator.ipynb #dede0eee
+# %% ../nbs/05_simulator.ipynb #541eb4e2
 @patch
 def _check_text(self: MetalKernel, template):
     "Refuse by the text what Metal's compiler refuses"
@@ -1958,10 +1962,27 @@ def _check_text(self: MetalKernel, template):
         _check(text, _Rewriter(self.name, where), types)
     self.checked = True
 
-# %% ../nbs/05_simulator.ipynb #401edda7
+# %% ../nbs/05_simulator.ipynb #f2f6f25d
 @patch
-def __call__(self: MetalKernel, *, inputs, output_shapes, output_dtypes, grid, threadgroup, template=None, init_value=None, verbose=False, stream=None,
-             seed=None, trace=False, checks=True, workers=None):
+def __call__(self: MetalKernel, *,
+             inputs,             # arrays or scalars, one per input name
+             output_shapes,      # a shape per output name
+             output_dtypes,      # a dtype per output name
+             grid,               # threads in all, three ints
+             threadgroup,        # threads per threadgroup, three ints
+             template=None,      # list of (name, bool, int or Dtype)
+             init_value=None,    # what outputs hold before the kernel runs
+             verbose=False,      # print the Metal text
+             stream=None,        # accepted and ignored: the CPU runs it, at once
+             seed=None,          # an int: lanes take turns in a random order drawn from it
+             trace=False,        # True or a number of events to keep: also return a Trace
+             checks=True,        # False: fast, parallel, unguarded
+             workers=None,       # CPU threads when unchecked; all by default
+            ):                   # list of arrays; with trace, (list, Trace)
+    """Run the kernel as `mx.fast.metal_kernel`'s object would, evaluated at once.
+
+    Raises `MetalError` (a ValueError) for what the kernel does wrong, with its line, threadgroup and lane, where lane is
+    thread_index_in_threadgroup; ValueError for arguments that do not fit; `CompilerMissing` without a C++ compiler."""
     grid, threadgroup = _triple(grid, 'grid'), _triple(threadgroup, 'threadgroup')
     for got, want, what in ((inputs, self.input_names, 'inputs'), (output_shapes, self.output_names, 'output_shapes'), (output_dtypes, self.output_names, 'output_dtypes')):
         if len(got) != len(want): raise ValueError(f'{what}: got {len(got)}, want {len(want)} ({", ".join(want)})')
@@ -1976,7 +1997,7 @@ def __call__(self: MetalKernel, *, inputs, output_shapes, output_dtypes, grid, t
     try: return run.go(grid, threadgroup, seed, trace, workers)
     finally: run.close()
 
-# %% ../nbs/05_simulator.ipynb #3176fd48
+# %% ../nbs/05_simulator.ipynb #a8e6c3c9
 class _Run:
     "One launch: its buffers, in guarded memory where there are checks"
     def __init__(self, k, lib, ins, shapes, dtypes, init, checks):
@@ -2030,7 +2051,7 @@ class _Run:
         for m in self.maps: _runtime()[0].rt_unmap(*m)
         self.views, self.maps = [], []
 
-# %% ../nbs/05_simulator.ipynb #944f5200
+# %% ../nbs/05_simulator.ipynb #7ce9a03b
 @patch
 def go(self: _Run, grid, threadgroup, seed, trace, workers):
     "Launch, then outputs (and the trace)"
@@ -2049,7 +2070,7 @@ def go(self: _Run, grid, threadgroup, seed, trace, workers):
     outs = [self.collect(*o) for o in self.outs]
     return (outs, self.trace(events[:L.nevents], sites[:L.nsites], grid, tg)) if trace else outs
 
-# %% ../nbs/05_simulator.ipynb #1c94aeda
+# %% ../nbs/05_simulator.ipynb #53b86f49
 @patch
 def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     "An output as an mx.array; every byte must have been written"
@@ -2064,10 +2085,21 @@ def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     x = mx.array(a.view(raw)).reshape(shape)
     return x if x.dtype == dtype else x.view(dtype).reshape(shape)
 
-# %% ../nbs/05_simulator.ipynb #373c4390
-def metal_kernel(name: str, input_names, output_names, source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False,
-                 compile_options=None, *, max_threads: int = 1024, max_memory: int = 32768) -> MetalKernel:
-    "`mx.fast.metal_kernel`, on a simulated GPU"
+# %% ../nbs/05_simulator.ipynb #1043f1f0
+def metal_kernel(name: str,                     # a C identifier
+                 input_names, output_names,     # the parameters' names
+                 source: str,                   # the kernel's body, in Metal
+                 header: str = '',              # functions and constants before it
+                 ensure_row_contiguous: bool = True,  # copy inputs that are not; else they are read in place
+                 atomic_outputs: bool = False,  # outputs are device atomic<T>*
+                 compile_options=None,          # dict with math_mode: safe, relaxed or fast
+                 *, max_threads: int = 1024,    # per threadgroup
+                 max_memory: int = 32768        # bytes of threadgroup memory
+                ) -> MetalKernel:
+    """`mx.fast.metal_kernel` on a simulated GPU: the same text, the same call, on the CPU.
+
+    Beyond its arguments a call takes `seed`, `trace`, `checks` and `workers`. Compiled on first use for each set of dtypes and
+    template arguments, and cached. ValueError for a name, output list or option that does not fit."""
     if not re.fullmatch(r'[A-Za-z_]\w*', name or ''): raise ValueError(f'name: got {name!r}, want a C identifier')
     if not output_names: raise ValueError('output_names: got none, want at least one')
     math = (compile_options or {}).get('math_mode', 'safe')
@@ -2075,7 +2107,7 @@ def metal_kernel(name: str, input_names, output_names, source: str, header: str 
     if extra := set(compile_options or {}) - {'math_mode'}: raise ValueError(f'compile_options: got {sorted(extra)}, want only math_mode')
     return MetalKernel(name, input_names, output_names, source, header, ensure_row_contiguous, atomic_outputs, math, max_threads, max_memory)
 
-# %% ../nbs/05_simulator.ipynb #12d3c695
+# %% ../nbs/05_simulator.ipynb #c57e71e4
 class Trace:
     """What a launch with `trace=True` did: `.events`, one row per access or rendezvous, in the order they happened.
 
@@ -2087,7 +2119,7 @@ class Trace:
 
     def __repr__(self): return f'Trace({self.name}: {len(self.events)} events on {", ".join(self.names)})'
 
-# %% ../nbs/05_simulator.ipynb #54f06ac5
+# %% ../nbs/05_simulator.ipynb #b010591c
 @patch
 def of(self: Trace, name=None, group=None, kind=None, simd=None):
     "The events on array `name`, of one threadgroup, kind ('read' or 'write') or simdgroup"
@@ -2099,10 +2131,10 @@ def of(self: Trace, name=None, group=None, kind=None, simd=None):
     if kind is not None: e = e[e['kind'] == ('read', 'write').index(kind)]
     return e if simd is None else e[e['lane'] // 32 == simd]
 
-# %% ../nbs/05_simulator.ipynb #d375aa1f
+# %% ../nbs/05_simulator.ipynb #340d817f
 _TRACE = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'), ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8'), ('line', 'i4')])
 
-# %% ../nbs/05_simulator.ipynb #02f9e76d
+# %% ../nbs/05_simulator.ipynb #e8b7b3d0
 @patch
 def trace(self: _Run, events, sites, grid, tg):
     "The runtime's events as a `Trace`, with names and lines looked up"
@@ -2116,7 +2148,7 @@ def trace(self: _Run, events, sites, grid, tg):
     e['line'] = np.where(e['kind'] < 2, [base.get(pc, 0) for pc in events['pc']], events['where'])
     return Trace(self.k.name, e, arrays, grid, tg)
 
-# %% ../nbs/05_simulator.ipynb #2f84b4d8
+# %% ../nbs/05_simulator.ipynb #17167a49
 @patch
 def _line(self: _Run, pc):
     "The kernel's line at an absolute address; negative for the header"
@@ -2124,7 +2156,7 @@ def _line(self: _Run, pc):
     part, line = _where(self.lib._name, pc - (base or 0), self.k.name)
     return (line or 0) * (-1 if part == 'header' else 1)
 
-# %% ../nbs/05_simulator.ipynb #68bc84a5
+# %% ../nbs/05_simulator.ipynb #d25e07c8
 def coalescing(trace, name, line_bytes=128):
     """How well each simdgroup's reads of array `name` share memory lines: {kernel line: (accesses, lines touched, lines needed, share of bytes used)}.
 
@@ -2141,18 +2173,18 @@ def coalescing(trace, name, line_bytes=128):
         a = out.setdefault(line, [0, 0, 0, 0]); a[0] += 1; a[1] += len(touched); a[2] += -(-used // line_bytes); a[3] += used
     return {l: (a, t, need, used / (t * line_bytes)) for l, (a, t, need, used) in sorted(out.items())}
 
-# %% ../nbs/05_simulator.ipynb #0ef7d461
+# %% ../nbs/05_simulator.ipynb #c8c06dc1
 def _figures():
     "The book's figures module, imported when the first picture is drawn"
     from turboquant import figures
     return figures
 
-# %% ../nbs/05_simulator.ipynb #5e4d190d
+# %% ../nbs/05_simulator.ipynb #152e0ddd
 def _axes(ax, **kw):
     "`ax`, or new axes"
     return ax if ax is not None else _figures().plt.subplots(**kw)[1]
 
-# %% ../nbs/05_simulator.ipynb #e5c175f2
+# %% ../nbs/05_simulator.ipynb #dc6ef47b
 def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
     "Lane by address: one square per byte range that a lane of simdgroup `simd` touches; colour is when. Returns the axes"
     e = trace.of(name, group, kind, simd)
@@ -2167,14 +2199,14 @@ def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
     ax.set(ylim=(31.5, -.5), xlabel=f'element of {name}', ylabel='lane', yticks=[0, 8, 16, 24, 31], title=f'{kind}s of {name}, threadgroup {group}, simdgroup {simd}: dark first')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #27f5020e
+# %% ../nbs/05_simulator.ipynb #a1a4db66
 def _nth(e):
     "For each event, how many its lane had before it"
     count, out = {}, np.zeros(len(e), int)
     for i, l in enumerate(e['lane']): out[i] = count[l] = count.get(l, -1) + 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #b6a57151
+# %% ../nbs/05_simulator.ipynb #05b516b9
 def draw_coalescing(trace, name, line_bytes=128, ax=None):
     "Bars: memory lines touched per simdgroup access of `name`, for each kernel line; the tick is what would be enough"
     c = coalescing(trace, name, line_bytes)
@@ -2188,7 +2220,7 @@ def draw_coalescing(trace, name, line_bytes=128, ax=None):
     ax.set_xlim(0, max(t / a for a, t, _, _ in c.values()) * 1.35); ax.invert_yaxis()
     return ax
 
-# %% ../nbs/05_simulator.ipynb #e0d36d84
+# %% ../nbs/05_simulator.ipynb #696b381e
 def draw_timeline(trace, group=0, ax=None, lanes=None):
     "Time to the right, a row per lane: reads, writes and where it waited. Returns the axes"
     e = trace.of(group=group)
@@ -2199,13 +2231,13 @@ def draw_timeline(trace, group=0, ax=None, lanes=None):
     for kind, c, m, label in ((0, C.blue, '.', 'read'), (1, C.orange, '.', 'write'), (4, C.green, '|', 'simdgroup operation'), (3, C.red, '|', 'threadgroup barrier')):
         k = e['kind'] == kind
         if k.any(): ax.plot(t[k], y[k], m, color=c, ms=3 if m == '.' else 6, mew=1.2, label=label)
-    ax.set(xlabel='event', ylabel='lane', title=f'{trace.name}, threadgroup {group}', ylim=(len(rows) - .5, -.5))
+    ax.set(xlabel='event', ylabel='lane', title=f'{trace.name[:40]}, threadgroup {group}', ylim=(len(rows) - .5, -.5))
     step = max(1, len(rows) // 8)
     ax.set_yticks(range(0, len(rows), step), [str(l) for l in list(rows)[::step]])
-    ax.legend(ncols=4, loc='upper center', bbox_to_anchor=(.5, -.3))
+    ax.figure.legend(ncols=4, loc='outside lower center')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #d4c8d5c7
+# %% ../nbs/05_simulator.ipynb #a8ea2eb4
 def step_lanes(trace, name, group=0, lanes=range(8), steps=16, caption='', alt=''):
     "An interactive picture: the first `steps` accesses of array `name` by some lanes of one threadgroup, one more at each step"
     e = trace.of(name, group)

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['blas_candidates', 'check_blas', 'find_blas', 'load_blas', 'blas_info']
 
-# %% ../nbs/06a_blas.ipynb #a4fd0484
+# %% ../nbs/06a_blas.ipynb #7caab4c6
 import ctypes, glob, os, platform, sys, warnings
 
-# %% ../nbs/06a_blas.ipynb #c607dc2e
+# %% ../nbs/06a_blas.ipynb #54e25db3
 _names = ('libopenblasp.so.0', 'libopenblaso.so.0', 'libopenblas.so.0', 'libopenblas.so')
 
 def _folders(arch=None, prefix=None):
@@ -17,21 +17,21 @@ def _folders(arch=None, prefix=None):
     return [f for f in own if f] + [f'{prefix or sys.prefix}/lib', '/usr/local/lib64', '/usr/local/lib',
         '/opt/OpenBLAS/lib', f'/usr/lib/{arch or platform.machine()}-linux-gnu', '/usr/lib64', '/usr/lib']
 
-# %% ../nbs/06a_blas.ipynb #744fb187
+# %% ../nbs/06a_blas.ipynb #0300e9f9
 def blas_candidates(root='/'):
     "Paths of the OpenBLAS builds under `root`, the one to prefer first: threads, then OpenMP, then serial"
     deb = [f'/usr/lib/{platform.machine()}-linux-gnu/openblas-{k}/libblas.so.3' for k in ('pthread', 'openmp', 'serial')]
     paths = [root.rstrip('/') + p for p in deb + [f'{f}/{n}' for n in _names for f in _folders()]]
     return list(dict.fromkeys(p for p in paths if os.path.exists(p)))
 
-# %% ../nbs/06a_blas.ipynb #4b298f39
+# %% ../nbs/06a_blas.ipynb #3791bb5b
 def _reads_32_bits(lib):
     "Does `lib` take its integers as 32 bits? saxpy with a length of 2 in the low half, negative as a whole"
     x, y, i = (ctypes.c_float*2)(1, 2), (ctypes.c_float*2)(10, 20), ctypes.c_int64
     lib.cblas_saxpy(i(2 - 2**32), ctypes.c_float(1), x, i(1), y, i(1))
     return list(y) == [11, 22]
 
-# %% ../nbs/06a_blas.ipynb #2416c694
+# %% ../nbs/06a_blas.ipynb #e34e8b89
 def check_blas(path):
     "Open the library at `path` privately and return it; ValueError says why MLX could not use it"
     try: lib = ctypes.CDLL(str(path), mode=ctypes.RTLD_LOCAL)
@@ -41,7 +41,7 @@ def check_blas(path):
     if not _reads_32_bits(lib): raise ValueError(f'BLAS: {path} takes 64-bit integers (ILP64), wanted 32-bit ones (LP64)')
     return lib
 
-# %% ../nbs/06a_blas.ipynb #221544b4
+# %% ../nbs/06a_blas.ipynb #8185823f
 def find_blas(choice=None):
     """The path of the BLAS to load, or None when there is none or `choice` is 'off'.
     `choice`: 'auto' (an OpenBLAS of the system), 'off', 'mkl' (from PyPI) or a path; default: $TURBOQUANT_BLAS, else 'auto'.
@@ -54,13 +54,13 @@ def find_blas(choice=None):
     if not found: raise ValueError(f'BLAS: no libmkl_rt.so in {sys.prefix}/lib, wanted it: pip install mkl')
     check_blas(found[-1]); return found[-1]
 
-# %% ../nbs/06a_blas.ipynb #146d6f5e
+# %% ../nbs/06a_blas.ipynb #79f52549
 def _usable(path):
     "Does `path` pass `check_blas`?"
     try: return bool(check_blas(path))
     except ValueError: return False
 
-# %% ../nbs/06a_blas.ipynb #f5ed1f65
+# %% ../nbs/06a_blas.ipynb #f7620a6f
 class _Where(ctypes.Structure):
     "What dladdr fills in: the file and base of the library, the name and address of the symbol"
     _fields_ = [('file', ctypes.c_char_p), ('base', ctypes.c_void_p), ('name', ctypes.c_char_p), ('at', ctypes.c_void_p)]
@@ -72,7 +72,7 @@ def _owner(symbol='cblas_sgemm'):
     scope.dladdr(ctypes.cast(getattr(scope, symbol), ctypes.c_void_p), ctypes.byref(w))
     return os.fsdecode(w.file)
 
-# %% ../nbs/06a_blas.ipynb #38c761fa
+# %% ../nbs/06a_blas.ipynb #ba0c69f8
 _state = dict(path=None, why='load_blas was not called')
 
 def _load(choice=None):
@@ -83,7 +83,7 @@ def _load(choice=None):
     if not there: ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL); there = _owner()
     _state.update(path=there, why='')
 
-# %% ../nbs/06a_blas.ipynb #6ce81ecb
+# %% ../nbs/06a_blas.ipynb #362e226c
 _slow = 'the reference BLAS in the MLX wheel (slow)'
 _book = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'nbs') if '__file__' in globals() else os.getcwd()
 
@@ -98,7 +98,7 @@ def _too_late(path):
     _state.update(why=f'{_slow}: mlx was imported before turboquant, too late for {path}')
     if os.getcwd() != _book: warnings.warn(f'MLX keeps {_state["why"]}. Import turboquant first, or set TURBOQUANT_BLAS=off.', stacklevel=2)
 
-# %% ../nbs/06a_blas.ipynb #16b4010b
+# %% ../nbs/06a_blas.ipynb #ed4fd7e3
 def load_blas(choice=None):
     """Put a fast BLAS under MLX where there is one (Linux, before `import mlx.core`); returns its path or None.
     `choice` as for `find_blas`. Safe to call again; what goes wrong becomes a warning and a reason in `blas_info`."""
@@ -108,7 +108,7 @@ def load_blas(choice=None):
         _state.update(why=f'{_slow}: {e}'); warnings.warn(f'MLX keeps {_state["why"]}', stacklevel=2)
     return _state['path']
 
-# %% ../nbs/06a_blas.ipynb #4ed4471a
+# %% ../nbs/06a_blas.ipynb #36ec2ca5
 def blas_info():
     "One line for people: which BLAS MLX's CPU device uses here, and if it is the slow one, why"
     if sys.platform == 'darwin': return 'Accelerate (macOS)'

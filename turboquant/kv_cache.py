@@ -6,24 +6,24 @@
 __all__ = ['PackedBuffer', 'PackedKeys', 'PackedValues', 'Causal', 'attend', 'PackedKVCache', 'PackedRotatingKVCache',
            'trim_cache']
 
-# %% ../nbs/11_kv_cache.ipynb #62229768
+# %% ../nbs/11_kv_cache.ipynb #40b905d4
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 from fastcore.basics import patch
 from mlx.utils import tree_map
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/11_kv_cache.ipynb #bd766327
+# %% ../nbs/11_kv_cache.ipynb #416d912f
 from .packing import Packed, pack, unpack
 from .core import FLOATS, sdpa_int4
 
-# %% ../nbs/11_kv_cache.ipynb #a91dbe3f
+# %% ../nbs/11_kv_cache.ipynb #db7004d1
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 def _pair(x): return tuple(x) if isinstance(x, (tuple, list)) else (x, x)
 def _up(n, m): return -(-n // m) * m
 def _half(dtype): return mx.bfloat16 if dtype == mx.bfloat16 else mx.float16
 
-# %% ../nbs/11_kv_cache.ipynb #2e9bdd12
+# %% ../nbs/11_kv_cache.ipynb #c647e196
 class PackedBuffer:
     "Packed tokens in slots: codes, scales and biases in buffers that grow and are written in whole blocks"
     def __init__(self, bits=4, group_size=64, axis=-1):
@@ -34,7 +34,7 @@ class PackedBuffer:
     @property
     def nbytes(self): return 0 if self.p is None else sum(a.nbytes for a in self.p[:3])
 
-# %% ../nbs/11_kv_cache.ipynb #351a6cbe
+# %% ../nbs/11_kv_cache.ipynb #fd73a029
 @patch
 def pack(self:PackedBuffer, x):
     "Pack (B, H, n, D) tokens as this buffer stores them"
@@ -46,7 +46,7 @@ def cut(self:PackedBuffer, x, a, b):
     u = self.unit
     return Packed(x.codes[:, :, a:b], *(y[:, :, a//u:-(-b//u)] for y in x[1:3]), self.axis)
 
-# %% ../nbs/11_kv_cache.ipynb #b9ef42f7
+# %% ../nbs/11_kv_cache.ipynb #ba865a01
 @patch
 def reserve(self:PackedBuffer, n, like):
     "Room for `n` tokens with the shapes and dtypes of `like`, a Packed; what is stored moves unchanged"
@@ -57,7 +57,7 @@ def reserve(self:PackedBuffer, n, like):
         if old is not None: new[-1][:, :, :old.shape[2]] = old
     self.p = Packed(*new, self.axis)
 
-# %% ../nbs/11_kv_cache.ipynb #48996f50
+# %% ../nbs/11_kv_cache.ipynb #9dbed988
 @patch
 def write(self:PackedBuffer, at, x):
     "Put the Packed tokens `x` into the slots from `at` on, in place"
@@ -65,7 +65,7 @@ def write(self:PackedBuffer, at, x):
     for a, b, u in zip(self.p[:3], x[:3], (1, self.unit, self.unit)):
         a[:, :, at//u:(at + n)//u] = b
 
-# %% ../nbs/11_kv_cache.ipynb #ab141c34
+# %% ../nbs/11_kv_cache.ipynb #f240f32f
 @patch
 def read(self:PackedBuffer, a, b):
     "The Packed tokens in slots `a` to `b`"
@@ -82,7 +82,7 @@ def unpack(self:PackedBuffer, a, b):
     x = unpack(self.read(a, b), bits=self.bits, group_size=self.group_size, dtype=mx.float32)
     return x.astype(self.p.scales.dtype)
 
-# %% ../nbs/11_kv_cache.ipynb #d9f452e5
+# %% ../nbs/11_kv_cache.ipynb #c26f4fd9
 class _View:
     "Keys or values of a cache, to be read by `attend`: (B, H, positions, D) in shape, but not an array"
     def __init__(self, cache, buf, packed, start, length, ring, first, recent, dtype, dim):
@@ -95,11 +95,11 @@ class _View:
         raise AttributeError(f"{type(self).__name__} has no `{name}`: packed keys and values are not arrays; attention "
                              "must go through scaled_dot_product_attention, as turboquant.lm arranges")
 
-# %% ../nbs/11_kv_cache.ipynb #7978481e
+# %% ../nbs/11_kv_cache.ipynb #2b0235ad
 class PackedKeys(_View): "The keys that a packed cache hands out; attention dispatches on this type"
 class PackedValues(_View): "The values that a packed cache hands out"
 
-# %% ../nbs/11_kv_cache.ipynb #39253efd
+# %% ../nbs/11_kv_cache.ipynb #93f612b0
 class Causal(str):
     "The mask 'causal', carrying a sliding window of `window` positions (None: no window)"
     def __new__(cls, window=None):
@@ -107,7 +107,7 @@ class Causal(str):
         self.window = window
         return self
 
-# %% ../nbs/11_kv_cache.ipynb #c682b23e
+# %% ../nbs/11_kv_cache.ipynb #c3f96254
 def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
     """Attention of `q` (B, Hq, L, D) over the handles `keys` and `values` of one cache: (B, Hq, L, Dv).
     `mask`: None, 'causal' (a `Causal` brings its window) or an array over the handles' positions.
@@ -122,7 +122,7 @@ def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
                      ring=keys.ring, first=both('first'), recent=both('recent'),
                      group_size=(keys.group_size, values.group_size), bits=(keys.bits, values.bits))
 
-# %% ../nbs/11_kv_cache.ipynb #f977bd81
+# %% ../nbs/11_kv_cache.ipynb #4ff19c1e
 class PackedKVCache(mlx_cache._BaseCache):
     """A growing KV cache in 4 or 8 bits on mlx-lm's protocol; `attend` reads what it hands out.
     Whole blocks are packed, the block not yet full waits in 16 bits. ValueError for an argument out of range."""
@@ -143,17 +143,17 @@ class PackedKVCache(mlx_cache._BaseCache):
             if a not in (-1, -2): _fail(n, repr(a), "-1 (groups along D) or -2 (groups along the sequence)")
         self._setup(_pair(bits), _pair(group_size), (k_axis, v_axis))
 
-# %% ../nbs/11_kv_cache.ipynb #a0070069
+# %% ../nbs/11_kv_cache.ipynb #61d8be65
 @patch
 def _setup(self:PackedKVCache, bits, groups, axes):
     self.bufs = [PackedBuffer(*x) for x in zip(bits, groups, axes)]      # of keys, of values
-    self.g = max(groups)                                                 # tokens in a block
-    self.packed = self.rest = 0                                          # tokens in full blocks; in the one not yet full
-    self.exact = self.lost = 0                                           # halves hold tokens from `exact` on, a ring from `lost` on
+    self.g = max(groups)                                  # tokens in a block
+    self.packed = self.rest = 0                           # tokens in full blocks; in the one not yet full
+    self.exact = self.lost = 0                            # halves hold tokens from `exact` on, a ring from `lost` on
     self.halves = self.first = self.last = self.dtype = None
     self.version = 0
 
-# %% ../nbs/11_kv_cache.ipynb #92a7a7b8
+# %% ../nbs/11_kv_cache.ipynb #9043e056
 @patch(as_prop=True)
 def offset(self:PackedKVCache):
     "Tokens seen and not taken back"
@@ -170,7 +170,7 @@ def size(self:PackedKVCache):
 @patch
 def empty(self:PackedKVCache): return self.dtype is None
 
-# %% ../nbs/11_kv_cache.ipynb #ab7918d3
+# %% ../nbs/11_kv_cache.ipynb #5c2a69f9
 @patch
 def _begin(self:PackedKVCache, kv):
     "Allocate: shapes and dtype are those of the first keys and values"
@@ -185,7 +185,7 @@ def _room(self:PackedKVCache, n):
     if n > size: n = _up(max(n, size + size//16), self.step)
     for b in self.bufs: b.reserve(n, b.p)
 
-# %% ../nbs/11_kv_cache.ipynb #ccd42344
+# %% ../nbs/11_kv_cache.ipynb #05d04658
 @patch
 def _put(self:PackedKVCache, kv):
     "Write 16-bit tokens behind the `rest`, up to the end of its block"
@@ -203,7 +203,7 @@ def _rest(self:PackedKVCache, skip=0):
     at = self.packed % (2*self.g)
     return [h[:, :, at + skip:at + self.rest] for h in self.halves]
 
-# %% ../nbs/11_kv_cache.ipynb #d4b01b2f
+# %% ../nbs/11_kv_cache.ipynb #f7dd41d5
 @patch
 def _store(self:PackedKVCache, blocks):
     "Append whole packed blocks of keys and values, and return them"
@@ -213,7 +213,7 @@ def _store(self:PackedKVCache, blocks):
     self.packed += n
     return blocks
 
-# %% ../nbs/11_kv_cache.ipynb #fefcee21
+# %% ../nbs/11_kv_cache.ipynb #92c47bc2
 @patch
 def _append(self:PackedKVCache, kv):
     "Append 16-bit tokens: whole blocks are packed (and returned), the others wait"
@@ -240,7 +240,7 @@ def _append_many(self:PackedKVCache, kv, g):
     if kv[0].shape[2] > full: self._put([x[:, :, full:] for x in kv])
     return done
 
-# %% ../nbs/11_kv_cache.ipynb #880ed8c3
+# %% ../nbs/11_kv_cache.ipynb #0ee89f3a
 @patch(as_prop=True)
 def dims(self:PackedKVCache):
     "(B, H, D) of keys and of values; None before the first update"
@@ -255,19 +255,23 @@ def _check(self:PackedKVCache, keys, values):
         if x.dtype not in FLOATS: _fail(n, f"of dtype {x.dtype}", "float32, float16 or bfloat16")
         per = b.group_size if b.axis == -1 else 32//b.bits
         if x.shape[3] % per: _fail(n, f"of head dim {x.shape[3]}", f"a multiple of {per}")
-        if self.dims and (*x.shape[:2], x.shape[3]) != self.dims[i]: _fail(n, f"of shape {x.shape}", f"(B, H, D) = {self.dims[i]} as before")
-    if keys.shape[:3] != values.shape[:3]: _fail('values', f"of shape {values.shape}", f"the batch, heads and length of keys: {keys.shape}")
+        if self.dims and (*x.shape[:2], x.shape[3]) != self.dims[i]:
+            _fail(n, f"of shape {x.shape}", f"(B, H, D) = {self.dims[i]} as before")
+    if keys.shape[:3] != values.shape[:3]:
+        _fail('values', f"of shape {values.shape}", f"the batch, heads and length of keys: {keys.shape}")
 
-# %% ../nbs/11_kv_cache.ipynb #bb6ebf4e
+# %% ../nbs/11_kv_cache.ipynb #a7882005
 @patch
 def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
     "Handles of the tokens from `lo` on; `packed` (default: the buffers) begins at token `base`"
     start, skip = min(lo, self.packed), max(0, lo - self.packed)
     rest = self._rest(skip) if self.rest > skip else (None, None)
-    each = zip((PackedKeys, PackedValues), self.bufs, packed or [b.p for b in self.bufs], self.first or (None, None), rest, self.dims)
-    return tuple(T(self, b, p, start - base, self.packed - base, ring, f, r, self.dtype, d[2]) for T, b, p, f, r, d in each)
+    packed, first = packed or [b.p for b in self.bufs], self.first or (None, None)
+    each = zip((PackedKeys, PackedValues), self.bufs, packed, first, rest, self.dims)
+    return tuple(T(self, b, p, start - base, self.packed - base, ring, f, r, self.dtype, d[2])
+                 for T, b, p, f, r, d in each)
 
-# %% ../nbs/11_kv_cache.ipynb #1df1a1bb
+# %% ../nbs/11_kv_cache.ipynb #8efabd21
 @patch
 def update_and_fetch(self:PackedKVCache, keys, values):
     """Append `keys` (B, H, L, Dk) and `values` (B, H, L, Dv); returns the handles that the L new queries attend to.
@@ -284,7 +288,7 @@ def _update(self:PackedKVCache, kv):
     self._append(kv)
     return self._views()
 
-# %% ../nbs/11_kv_cache.ipynb #3a728cd4
+# %% ../nbs/11_kv_cache.ipynb #53e0a458
 @patch
 def keys_and_values(self:PackedKVCache):
     "The handles of the last update again; ValueError while the cache is empty"
@@ -295,7 +299,7 @@ def keys_and_values(self:PackedKVCache):
 @patch
 def _newest(self:PackedKVCache): return self._views()
 
-# %% ../nbs/11_kv_cache.ipynb #63010afd
+# %% ../nbs/11_kv_cache.ipynb #6c81b286
 @patch
 def make_mask(self:PackedKVCache, N, window_size=None, return_array=False):
     """The mask for `N` queries about to be appended: None, 'causal' (a `Causal` when there is a window),
@@ -304,7 +308,7 @@ def make_mask(self:PackedKVCache, N, window_size=None, return_array=False):
     if window_size is not None: return Causal(window_size)
     return None if N == 1 else 'causal'
 
-# %% ../nbs/11_kv_cache.ipynb #ca9c91a3
+# %% ../nbs/11_kv_cache.ipynb #685e3c96
 @patch(as_prop=True)
 def max_trim(self:PackedKVCache):
     "The most tokens that `trim` can take back"
@@ -316,7 +320,7 @@ def is_trimmable(self:PackedKVCache): return True
 @patch
 def _block(self:PackedKVCache, buf, a, b): return buf.unpack(a, b)
 
-# %% ../nbs/11_kv_cache.ipynb #b935348f
+# %% ../nbs/11_kv_cache.ipynb #318b2913
 @patch
 def trim(self:PackedKVCache, n):
     """Take back the last `n` tokens and return `n`. Exact while the copies reach, that is for all of the last update
@@ -333,7 +337,7 @@ def trim(self:PackedKVCache, n):
     self.exact, self.rest = min(self.exact, block), to - block
     return n
 
-# %% ../nbs/11_kv_cache.ipynb #362d82f4
+# %% ../nbs/11_kv_cache.ipynb #7cb1da67
 @patch
 def _reopen(self:PackedKVCache, block, to):
     "Make the packed `block` the waiting one again, its tokens up to `to` exact or unpacked"
@@ -347,7 +351,7 @@ def _trim_first(self:PackedKVCache, to):
     n = self._nfirst + to
     self.first = [x[:, :, :n] for x in self.first] if n > 0 else None
 
-# %% ../nbs/11_kv_cache.ipynb #c12395c4
+# %% ../nbs/11_kv_cache.ipynb #11ce47b7
 class PackedRotatingKVCache(PackedKVCache):
     """A packed cache that forgets all but its newest `max_size` tokens; the first `keep` of all are kept, exact.
     What a query sees is what mlx-lm's RotatingKVCache shows it. ValueError for an argument out of range."""
@@ -366,7 +370,7 @@ class PackedRotatingKVCache(PackedKVCache):
         self.max_size, self.keep, self.draft = max_size, keep, draft
         self.capacity = _up(max_size - 1 - keep + draft, self.g)
 
-# %% ../nbs/11_kv_cache.ipynb #7971c6cd
+# %% ../nbs/11_kv_cache.ipynb #a578c59d
 @patch
 def _room(self:PackedRotatingKVCache, n):
     "Buffers of at least `n` tokens, or of the whole capacity"
@@ -388,7 +392,7 @@ def _store(self:PackedRotatingKVCache, blocks):
     self.packed, self.lost = end, max(self.lost, end - self.capacity)
     return blocks
 
-# %% ../nbs/11_kv_cache.ipynb #8110df17
+# %% ../nbs/11_kv_cache.ipynb #aa08f6ca
 @patch
 def _gather(self:PackedRotatingKVCache, buf, a, b):
     "Packed pieces with the tokens `a` to `b` of the ring, in order"
@@ -403,7 +407,7 @@ def _block(self:PackedRotatingKVCache, buf, a, b):
     at = a % buf.size
     return buf.unpack(at, at + b - a)
 
-# %% ../nbs/11_kv_cache.ipynb #a78b8be1
+# %% ../nbs/11_kv_cache.ipynb #4bc89887
 @patch
 def _protect(self:PackedRotatingKVCache, kv):
     "Move the very first tokens to `first`; returns what remains of `kv`"
@@ -413,7 +417,7 @@ def _protect(self:PackedRotatingKVCache, kv):
     self.first = [mx.concatenate(x, axis=2) for x in zip(self.first, head)] if self.first else head
     return [x[:, :, m:] for x in kv]
 
-# %% ../nbs/11_kv_cache.ipynb #04eb84a7
+# %% ../nbs/11_kv_cache.ipynb #77da5f1d
 @patch
 def _update(self:PackedRotatingKVCache, kv):
     lo, g = max(0, self.offset - self.max_size + 1), self.g   # counted without the protected tokens
@@ -433,7 +437,7 @@ def _update(self:PackedRotatingKVCache, kv):
 def _newest(self:PackedRotatingKVCache):
     return self._views(lo=max(0, self.offset - self.max_size), ring=self.packed > self.bufs[0].size)
 
-# %% ../nbs/11_kv_cache.ipynb #5405300a
+# %% ../nbs/11_kv_cache.ipynb #60c079a0
 @patch
 def make_mask(self:PackedRotatingKVCache, N, window_size=None, return_array=False):
     "As PackedKVCache.make_mask, over the positions that a rotating cache hands out"
@@ -451,7 +455,7 @@ def max_trim(self:PackedRotatingKVCache):
 @patch
 def is_trimmable(self:PackedRotatingKVCache): return self.lost == 0 or self.max_trim > 0
 
-# %% ../nbs/11_kv_cache.ipynb #4793ca07
+# %% ../nbs/11_kv_cache.ipynb #71e74a9d
 def trim_cache(caches, n):
     "Take back the last `n` tokens of all `caches`, or of none: ValueError naming the layer that cannot; returns `n`"
     for i, c in enumerate(caches):
@@ -460,7 +464,7 @@ def trim_cache(caches, n):
     for c in caches: c.trim(n)
     return n
 
-# %% ../nbs/11_kv_cache.ipynb #844cc58a
+# %% ../nbs/11_kv_cache.ipynb #3b4e9d7e
 _COUNTS = ('packed', 'rest', 'exact', 'lost')
 
 def _get_state(self):
@@ -471,7 +475,7 @@ def _get_state(self):
     dtype = '' if self.dtype is None else str(self.dtype).split('.')[-1]
     return [conf, ring, [getattr(self, n) for n in _COUNTS], arrays, self.halves, self.first, dtype]
 
-# %% ../nbs/11_kv_cache.ipynb #da8d7924
+# %% ../nbs/11_kv_cache.ipynb #b5c1bb2e
 def _set_state(self, v):
     conf, ring, counts, arrays, halves, first, dtype = v
     self._setup(*zip(*conf))
@@ -487,10 +491,10 @@ PackedKVCache.state = property(_get_state, _set_state)
 def __deepcopy__(self:PackedKVCache, memo):
     return type(self).from_state(tree_map(lambda x: mx.array(x) if isinstance(x, mx.array) else x, self.state))
 
-# %% ../nbs/11_kv_cache.ipynb #e34194e2
+# %% ../nbs/11_kv_cache.ipynb #df9095d7
 for _c in (PackedKVCache, PackedRotatingKVCache): setattr(mlx_cache, _c.__name__, _c)
 
-# %% ../nbs/11_kv_cache.ipynb #7d46012b
+# %% ../nbs/11_kv_cache.ipynb #a07346ae
 @patch(as_prop=True)
 def nbytes(self:PackedKVCache):
     "Bytes allocated"
@@ -503,7 +507,7 @@ def _bytes(self:PackedKVCache, packed, exact):
     per = sum(b.nbytes/b.size for b in self.bufs)
     return round(packed*per) + exact*2*sum(B*H*D for B, H, D in self.dims)
 
-# %% ../nbs/11_kv_cache.ipynb #b7b30fc9
+# %% ../nbs/11_kv_cache.ipynb #821a7970
 @patch(as_prop=True)
 def used_bytes(self:PackedKVCache):
     "Bytes in use: packed blocks, exact tokens, and the copy kept for `trim`"

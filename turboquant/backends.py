@@ -5,22 +5,22 @@
 # %% auto #0
 __all__ = ['CPU_TEXT', 'cpu_flags', 'cpu_text', 'cpu_threads', 'cpu_library', 'sdpa_cpu']
 
-# %% ../nbs/06_backends.ipynb #c4f3b27a
+# %% ../nbs/06_backends.ipynb #4bb45ef5
 import ctypes, functools, os, platform, warnings
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/06_backends.ipynb #08d8ee37
+# %% ../nbs/06_backends.ipynb #f7d4ad9a
 from .core import BACKENDS, Call, sdpa_ops
 from .simulator import CompilerMissing, compile_cpp
 
-# %% ../nbs/06_backends.ipynb #1ef57bc8
+# %% ../nbs/06_backends.ipynb #d2540325
 def cpu_flags():
     "Compiler flags for this machine: its own instruction set, threads, fused multiply-add"
     arm = platform.machine() in ('arm64', 'aarch64')
     return ['-O3', '-ffp-contract=fast', '-pthread', '-mcpu=native' if arm else '-march=native']
 
-# %% ../nbs/06_backends.ipynb #7248a698
+# %% ../nbs/06_backends.ipynb #aa3443ea
 CPU_TEXT = {}
 
 def cpu_text(upto=None):
@@ -28,7 +28,7 @@ def cpu_text(upto=None):
     names = list(CPU_TEXT)
     return '\n'.join(CPU_TEXT[n] for n in names[:names.index(upto) + 1 if upto else None])
 
-# %% ../nbs/06_backends.ipynb #0a6af678
+# %% ../nbs/06_backends.ipynb #6eca5c5a
 CPU_TEXT['registers'] = r"""
 #include <algorithm>
 #include <atomic>
@@ -70,7 +70,7 @@ static INLINE vf   vmax(vf a, vf b) { return a > b ? a : b; }
 static const float INF = std::numeric_limits<float>::infinity();
 """
 
-# %% ../nbs/06_backends.ipynb #86df3005
+# %% ../nbs/06_backends.ipynb #fe1358f0
 CPU_TEXT['compiler'] = r"""
 // Unrolls a short loop: an array that is only read at fixed places can live in registers.
 #if defined(__clang__)
@@ -86,7 +86,7 @@ CPU_TEXT['compiler'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #2d8d132f
+# %% ../nbs/06_backends.ipynb #2826924b
 CPU_TEXT['shuffle'] = r"""
 template <int... I> using Ints = std::integer_sequence<int, I...>;
 using Lanes = std::make_integer_sequence<int, W>;
@@ -119,7 +119,7 @@ template <int K = W / 2> static INLINE float total(vf a) {     // the sum of the
 }
 """
 
-# %% ../nbs/06_backends.ipynb #021eb985
+# %% ../nbs/06_backends.ipynb #798cd81b
 CPU_TEXT['exp'] = r"""
 static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest normal number: 0
   const float LOG2E = 1.44269504f, HI = 0.693359375f, LO = -2.12194440e-4f;        // ln 2 = HI + LO
@@ -136,7 +136,7 @@ static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest no
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2ad0f6c8
+# %% ../nbs/06_backends.ipynb #6c1b1057
 CPU_TEXT['tanh'] = r"""
 static INLINE vf vtanh(vf x) {
   vi sign = (vi)x & INT32_MIN;
@@ -148,7 +148,7 @@ static INLINE vf vtanh(vf x) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6c5154bc
+# %% ../nbs/06_backends.ipynb #87e5f0e2
 CPU_TEXT['widen'] = r"""
 enum Type { F32, F16, BF16, BOOL };
 static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits of each lane
@@ -177,7 +177,7 @@ static void widen(const char* p, Type t, float* to, long n) {  // a row of n num
 }
 """
 
-# %% ../nbs/06_backends.ipynb #f20136e2
+# %% ../nbs/06_backends.ipynb #94505b54
 CPU_TEXT['narrow'] = r"""
 static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
   uint32_t u; memcpy(&u, &x, 4);
@@ -192,7 +192,7 @@ static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
 }
 """
 
-# %% ../nbs/06_backends.ipynb #c381852f
+# %% ../nbs/06_backends.ipynb #67e38ab5
 CPU_TEXT['strip'] = r"""
 enum { T = 64 };                            // keys in a tile, dims in a chunk: every tile is T floats wide
 #if defined(AVX512) || defined(__aarch64__)
@@ -225,7 +225,7 @@ __attribute__((noinline)) static void strip(const float* a, B& b, float* c, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #fdf84b98
+# %% ../nbs/06_backends.ipynb #d54b5bb7
 CPU_TEXT['tile'] = r"""
 struct Tile {                               // b as T x T floats in memory
   enum { RUN = 1 };
@@ -239,7 +239,7 @@ struct Tile {                               // b as T x T floats in memory
 };
 """
 
-# %% ../nbs/06_backends.ipynb #739fff40
+# %% ../nbs/06_backends.ipynb #6c7144a5
 CPU_TEXT['product'] = r"""
 template <int R, class B>
 static void block(const float* a, B& b, float* c, int k0, int k1, int cols, bool fresh) {
@@ -281,7 +281,7 @@ static void product(const float* a, B&& b, float* c, float* tile, int rows, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #a08d458d
+# %% ../nbs/06_backends.ipynb #11c5e0ae
 CPU_TEXT['arrays'] = r"""
 struct Array { const char* p; long s[4]; Type type; };         // strides in bytes
 static INLINE const char* at(const Array& a, long b, long h, long n) { return a.p + b * a.s[0] + h * a.s[1] + n * a.s[2]; }
@@ -291,7 +291,7 @@ struct Exact { Array k, v; };
 struct Span { long b, h, t0; int lo, hi; };                    // slots t0 + lo .. t0 + hi of one head; t0 = 0 mod T
 """
 
-# %% ../nbs/06_backends.ipynb #e2002531
+# %% ../nbs/06_backends.ipynb #ec1a1f52
 CPU_TEXT['scales'] = r"""
 static INLINE long per_tile(const Packed& p) {                 // floats in a tile's scales, and room to read on past a row
   return p.axis == -1 ? (long)T * (p.D / p.group) : (long)(T / std::min(p.group, (int)T)) * p.D + T;
@@ -319,7 +319,7 @@ static void across(const float* from, const Span& s, int n, float* to) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #b41252b9
+# %% ../nbs/06_backends.ipynb #3e341d42
 CPU_TEXT['decode'] = r"""
 static INLINE vf affine(vi code, vf s, vf b) { return __builtin_convertvector(code, vf) * s + b; }
 // The low BITS of each lane of C registers, all of one group
@@ -335,7 +335,7 @@ template <int BITS, int C> static INLINE void decode(const vi* c, float s, float
 }
 """
 
-# %% ../nbs/06_backends.ipynb #be560304
+# %% ../nbs/06_backends.ipynb #bc37336f
 CPU_TEXT['words'] = r"""
 enum { BW = W < 8 ? W : 8, PAIR = W / BW }; // words of a row taken at once; rows side by side in a register
 static INLINE vi words(const char* p, const char* q, int n) {
@@ -354,7 +354,7 @@ static INLINE vi words(const char* p, const char* q, int n) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9a19c830
+# %% ../nbs/06_backends.ipynb #cd3a8cf0
 CPU_TEXT['keys'] = r"""
 // A chunk of packed keys as b[dim][slot]. Words of C W rows are transposed, then give up one code at a time.
 template <int BITS, int AXIS> struct Keys {
@@ -399,7 +399,7 @@ template <int BITS, int AXIS> struct Keys {
 };
 """
 
-# %% ../nbs/06_backends.ipynb #33fd464a
+# %% ../nbs/06_backends.ipynb #c278e026
 CPU_TEXT['spread'] = r"""
 // W codes that lie in a row, one to a lane; with 4 bits the next ones stand above it
 template <int BITS> static INLINE vi spread(const char* p) {
@@ -419,7 +419,7 @@ template <int BITS> static INLINE vi spread(const char* p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #14d6b35e
+# %% ../nbs/06_backends.ipynb #18aa543a
 CPU_TEXT['value_source'] = r"""
 // A chunk of packed values as b[slot][dim]: a row's codes are already side by side
 template <int BITS, int AXIS> struct Values {
@@ -453,7 +453,7 @@ template <int BITS, int AXIS> struct Values {
 };
 """
 
-# %% ../nbs/06_backends.ipynb #3edce27a
+# %% ../nbs/06_backends.ipynb #9c3d688b
 CPU_TEXT['exact'] = r"""
 static void exact_values(const Array& v, const Span& s, int d0, int nd, float* to) {       // to[slot][dim]
   const char* p = at(v, s.b, s.h, s.t0) + d0 * size(v);
@@ -470,7 +470,7 @@ static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #f246e48d
+# %% ../nbs/06_backends.ipynb #57e88027
 CPU_TEXT['softmax'] = r"""
 // A row of scores -> weights, in place; m and l[W] are its running maximum and sum. Returns what o must be multiplied by.
 static float soften(float* s, int cols, float& m, float* l) {
@@ -489,7 +489,7 @@ static float soften(float* s, int cols, float& m, float* l) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #a8feea3d
+# %% ../nbs/06_backends.ipynb #68e438f7
 CPU_TEXT['mask'] = r"""
 static void blank(float* s, int cols, long a, long b) {        // -inf outside lanes a..b
   const int lo = (int)std::max(a, 0L), hi = (int)std::max(std::min(b, (long)cols), 0L);
@@ -508,7 +508,7 @@ static void mask_row(float* s, const char* p, long step, Type t, int a, int b) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #b4f88765
+# %% ../nbs/06_backends.ipynb #ba4728cb
 CPU_TEXT['call'] = r"""
 struct Call {
   long B, Hq, Hkv, L, N, Dk, Dv, F, R, causal, window, ring, per_row, start, length,
@@ -525,7 +525,7 @@ struct Job : Call {                         // what the tasks of one call share
 };
 """
 
-# %% ../nbs/06_backends.ipynb #8a096b9e
+# %% ../nbs/06_backends.ipynb #7d8b3771
 CPU_TEXT['segments'] = r"""
 enum Kind { PACKED, FIRST, RECENT };
 struct Segment { Kind kind; long a, b, at, col; };             // slots a..b; position = slot + at; mask column = slot + col
@@ -548,7 +548,7 @@ static int segments(const Job& t, long b, long i0, long i1, Segment* s, long* he
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2f8cb905
+# %% ../nbs/06_backends.ipynb #ed5c1ab8
 CPU_TEXT['finish'] = r"""
 // One row's (m, l, o) -> the output; o's chunks of T are `step` floats apart
 static void finish(const Job& t, long b, long h, long i, float m, float l, const float* o, long step) {
@@ -568,7 +568,7 @@ static void finish(const Job& t, long b, long h, long i, float m, float l, const
 }
 """
 
-# %% ../nbs/06_backends.ipynb #a4013aca
+# %% ../nbs/06_backends.ipynb #6f038383
 CPU_TEXT['worker'] = r"""
 struct Room {                               // one thread's scratch memory, kept between calls
   float* p = nullptr; long size = 0;
@@ -596,7 +596,7 @@ struct Worker {                             // one task: some queries of one KV 
 };
 """
 
-# %% ../nbs/06_backends.ipynb #d6c03b00
+# %% ../nbs/06_backends.ipynb #edd23bae
 CPU_TEXT['queries'] = r"""
 void Worker::queries() {                    // q[chunk][row][T], scaled
   for (long k = 0; k < t.ck; k++) for (long r = 0; r < rows; r++) {
@@ -608,7 +608,7 @@ void Worker::queries() {                    // q[chunk][row][T], scaled
 }
 """
 
-# %% ../nbs/06_backends.ipynb #07e3f7a9
+# %% ../nbs/06_backends.ipynb #ef4058be
 CPU_TEXT['packed'] = r"""
 // The product with a chunk of packed keys or values, whichever of the four kinds it is
 template <template <int, int> class B, class... A>
@@ -620,7 +620,7 @@ static void packed(const Packed& p, const Span& s, int d0, int nd, const float* 
 static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 """
 
-# %% ../nbs/06_backends.ipynb #ec1ea9cc
+# %% ../nbs/06_backends.ipynb #43358750
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
   if (g.kind == PACKED) {
@@ -640,7 +640,7 @@ void Worker::scores(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #1333a9cd
+# %% ../nbs/06_backends.ipynb #b1fb0dbc
 CPU_TEXT['masked'] = r"""
 void Worker::softmax(const Segment& g, const Span& p, int cols) {
   const long pos = g.at + p.t0;             // position of lane 0
@@ -663,7 +663,7 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #5e83369b
+# %% ../nbs/06_backends.ipynb #78f49512
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
   if (g.kind == PACKED) { scales(t.v, t.v.scales, p, vs); scales(t.v, t.v.biases, p, vb); }
@@ -679,7 +679,7 @@ void Worker::values(const Segment& g, const Span& p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #dbb572d3
+# %% ../nbs/06_backends.ipynb #23a9c60a
 CPU_TEXT['run'] = r"""
 void Worker::run(long split) {
   Segment seg[4];
@@ -712,7 +712,7 @@ static void task(const Job& t, long id) {   // the last block of queries sees th
 }
 """
 
-# %% ../nbs/06_backends.ipynb #fedcedff
+# %% ../nbs/06_backends.ipynb #4ec0568b
 CPU_TEXT['merge'] = r"""
 static void merge(const Job& t, long row) {
   const long n = t.cv * T + 2;
@@ -728,7 +728,7 @@ static void merge(const Job& t, long row) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #c343df8d
+# %% ../nbs/06_backends.ipynb #6f264968
 CPU_TEXT['pool'] = r"""
 static inline void breathe() {
 #if defined(__x86_64__)
@@ -781,7 +781,7 @@ static Pool& pool() {                       // never destroyed; a forked child h
 }
 """
 
-# %% ../nbs/06_backends.ipynb #1502a05c
+# %% ../nbs/06_backends.ipynb #73c85f74
 CPU_TEXT['entry'] = r"""
 struct Buffer {                             // Python's Py_buffer
   char* buf; void* obj; long len, itemsize; int readonly, ndim; const char* format; long *shape, *strides, *sub; void* internal;
@@ -829,20 +829,20 @@ extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {            
 }
 """
 
-# %% ../nbs/06_backends.ipynb #7504df63
+# %% ../nbs/06_backends.ipynb #7b3a6f85
 class _Buffer(ctypes.Structure):
     "CPython's Py_buffer"
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.c_void_p), ('len', ctypes.c_ssize_t), ('itemsize', ctypes.c_ssize_t),
                 ('readonly', ctypes.c_int), ('ndim', ctypes.c_int), ('format', ctypes.c_char_p), ('shape', ctypes.c_void_p),
                 ('strides', ctypes.c_void_p), ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/06_backends.ipynb #0e8c609a
+# %% ../nbs/06_backends.ipynb #2fda3a0b
 class _CCall(ctypes.Structure):
     "The C++ text's Call"
     _fields_ = [(n, ctypes.c_int64) for n in ('B Hq Hkv L N Dk Dv F R causal window ring per_row start length '
                 'kbits vbits kgroup vgroup kaxis vaxis out threads').split()] + [('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
 
-# %% ../nbs/06_backends.ipynb #17c1495e
+# %% ../nbs/06_backends.ipynb #9986b189
 _TYPES = {mx.float32: (0, np.float32), mx.float16: (1, np.float16), mx.bfloat16: (2, np.uint16)}    # in the order of the text's Type
 
 def _c_call(c, threads):
@@ -850,18 +850,18 @@ def _c_call(c, threads):
     return _CCall(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring, c.per_row, s, n,
                   *c.bits, *c.groups, c.k.axis, c.v.axis, _TYPES[c.q.dtype][0], threads, c.scale, c.softcap)
 
-# %% ../nbs/06_backends.ipynb #dbfde252
+# %% ../nbs/06_backends.ipynb #5393d123
 def _arrays(c):
     "The call's arrays in the text's order, None where one is absent"
     two = (None, None)
     return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks, *((c.start, c.length) if c.per_row else two)]
 
-# %% ../nbs/06_backends.ipynb #7f855742
+# %% ../nbs/06_backends.ipynb #bcdc3b2b
 _take, _release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
 _take.argtypes, _release.argtypes, _release.restype = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int], [ctypes.c_void_p], None
 _RECORDS_RO = 0x1c             # PyBUF_RECORDS_RO: strides and format, for reading
 
-# %% ../nbs/06_backends.ipynb #8450979f
+# %% ../nbs/06_backends.ipynb #fa060f75
 def _with_buffers(arrays, f):
     "f(buffers of the arrays); every buffer is given back before this returns"
     mx.eval([a for a in arrays if a is not None])                # one wait for all
@@ -876,7 +876,7 @@ def _with_buffers(arrays, f):
     finally:
         for p in held: _release(p)
 
-# %% ../nbs/06_backends.ipynb #f7ce2e1c
+# %% ../nbs/06_backends.ipynb #310a1b06
 def cpu_threads():
     "Threads the CPU backend may use: TURBOQUANT_THREADS, else the processors open to this process"
     n = os.environ.get('TURBOQUANT_THREADS')
@@ -884,23 +884,23 @@ def cpu_threads():
     if not n.isdecimal() or int(n) < 1: raise ValueError(f"TURBOQUANT_THREADS is {n!r}; expected a whole number of at least 1")
     return int(n)
 
-# %% ../nbs/06_backends.ipynb #f6558b82
+# %% ../nbs/06_backends.ipynb #ebad361e
 @functools.lru_cache(None)
 def _processors(): return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
 
-# %% ../nbs/06_backends.ipynb #774e37fd
+# %% ../nbs/06_backends.ipynb #66674ee1
 @functools.lru_cache(None)
 def cpu_library(*flags):
     "The compiled text; CompilerMissing where there is no compiler, RuntimeError where it refuses"
     return compile_cpp(cpu_text(), 'sdpa_cpu', flags or cpu_flags())
 
-# %% ../nbs/06_backends.ipynb #ddf15f82
+# %% ../nbs/06_backends.ipynb #8369ae23
 def _without(e):
     "No C++ text on this machine: say so once, and leave calls to MLX operations"
     if BACKENDS.pop('cpu', None):
         warnings.warn(f"turboquant: attention runs in MLX operations, many times slower than the C++ text: {e}", stacklevel=4)
 
-# %% ../nbs/06_backends.ipynb #6599fda2
+# %% ../nbs/06_backends.ipynb #fb828ec8
 def sdpa_cpu(c:Call,      # a checked call
              lib=None     # a compiled text; by default this machine's
             ) -> mx.array:  # (B, Hq, L, Dv) in q's dtype
@@ -918,5 +918,5 @@ def sdpa_cpu(c:Call,      # a checked call
     res = mx.array(out)
     return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
 
-# %% ../nbs/06_backends.ipynb #23ea58d8
+# %% ../nbs/06_backends.ipynb #dba699dc
 BACKENDS['cpu'] = sdpa_cpu

@@ -6,18 +6,18 @@
 __all__ = ['SHAPES', 'side_by_side', 'queued', 'case', 'candidates', 'must_read', 'read_bandwidth', 'info', 'measure', 'show',
            'check', 'sdpa_main', 'check_main', 'parser', 'main']
 
-# %% ../nbs/16_benchmarks.ipynb #15cac2e4
+# %% ../nbs/16_benchmarks.ipynb #d12287f4
 import argparse, json, os, platform, statistics, subprocess, sys, time
 from importlib.metadata import version
 
-# %% ../nbs/16_benchmarks.ipynb #b43b3f40
+# %% ../nbs/16_benchmarks.ipynb #291ac62e
 import turboquant                              # first: it may load a BLAS, which must come before MLX
 import mlx.core as mx
 from mlx_lm.models.base import quantized_scaled_dot_product_attention
 from .core import backend, sdpa_int4
 from .packing import Packed, pack, unpack
 
-# %% ../nbs/16_benchmarks.ipynb #7dccd18f
+# %% ../nbs/16_benchmarks.ipynb #9d7baf8b
 def side_by_side(fns, rounds=7, warmup=2, seconds=20):
     "Median seconds a call of each function in the dict `fns`, timed in turns; fewer rounds (at least 3) when they would take over `seconds`"
     for _ in range(warmup):
@@ -29,18 +29,19 @@ def side_by_side(fns, rounds=7, warmup=2, seconds=20):
         if r >= 2 and time.perf_counter() - t0 > seconds: break
     return {n: statistics.median(t) for n, t in took.items()}
 
-# %% ../nbs/16_benchmarks.ipynb #4108783d
+# %% ../nbs/16_benchmarks.ipynb #9cbf1e54
 def queued(fns, calls=20, rounds=5):
     "Median seconds a call of each function of an index in the dict `fns`: `calls` at once, in turns"
     took = {n: [] for n in fns}
     for r in range(rounds + 1):
         for n in list(fns)[::1 if r % 2 == 0 else -1]:
+            graphs = [fns[n](i) for i in range(calls)]           # a decoding loop builds these while the GPU works
             mx.synchronize(); t = time.perf_counter()
-            mx.eval([fns[n](i) for i in range(calls)]); mx.synchronize()
+            mx.eval(graphs); mx.synchronize()
             if r: took[n].append((time.perf_counter() - t) / calls)
     return {n: statistics.median(t) for n, t in took.items()}
 
-# %% ../nbs/16_benchmarks.ipynb #e123f54d
+# %% ../nbs/16_benchmarks.ipynb #e5b95524
 SHAPES = {'mistral': (8, 4, 128), 'gemma4-sliding': (16, 2, 256), 'gemma4-global': (4, 8, 512), 'smollm2': (3, 3, 64)}   # (Hkv, G, D)
 
 def case(Hkv, G, D, N, L=1, dtype=mx.float32, k_axis=-2, g=64, seed=0):
@@ -54,7 +55,7 @@ def case(Hkv, G, D, N, L=1, dtype=mx.float32, k_axis=-2, g=64, seed=0):
     mx.eval(q, k, v, kp[:3], vp[:3], theirs)
     return dict(q=q, k=k, v=v, kp=kp, vp=vp, theirs=theirs, scale=D**-.5, g=g, D=D)
 
-# %% ../nbs/16_benchmarks.ipynb #883db5cf
+# %% ../nbs/16_benchmarks.ipynb #d45342da
 def candidates(c, fp16=False):
     "Name -> a call over the arrays of `case`"
     q, scale, g, f = c['q'], c['scale'], c['g'], mx.fast.scaled_dot_product_attention
@@ -67,7 +68,7 @@ def candidates(c, fp16=False):
         fns['MLX float16 SDPA'] = lambda: f(*h, scale=scale)
     return fns
 
-# %% ../nbs/16_benchmarks.ipynb #8ad98a90
+# %% ../nbs/16_benchmarks.ipynb #c8728d4d
 def must_read(c):
     "Bytes of the packed K and V that one call reads"
     return sum(a.nbytes for p in (c['kp'], c['vp']) for a in p[:3])
@@ -84,7 +85,7 @@ def read_bandwidth(mb=256, rounds=5):
         once = lambda: (t := time.perf_counter(), list(ex.map(np.sum, parts)), time.perf_counter() - t)[2]
         return sum(p.nbytes for p in parts) / statistics.median(once() for _ in range(rounds + 1))
 
-# %% ../nbs/16_benchmarks.ipynb #2580053d
+# %% ../nbs/16_benchmarks.ipynb #46095b5c
 def info():
     "What this ran on, as a dict"
     from turboquant.blas import blas_info
@@ -93,7 +94,7 @@ def info():
                 platform=platform.platform(), device=str(mx.default_device()), device_name=str(dev.get('device_name', platform.processor() or platform.machine())),
                 backend=backend(), cpus=os.cpu_count(), blas=str(blas_info()))
 
-# %% ../nbs/16_benchmarks.ipynb #56d4bc25
+# %% ../nbs/16_benchmarks.ipynb #53981682
 def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=False, rounds=7):
     "One row of the table: every candidate's seconds at a shape of `SHAPES`, and the limit"
     c = case(*SHAPES[shape], N, L=L, dtype=dtype, k_axis=k_axis)
@@ -105,7 +106,7 @@ def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=Fal
     return dict(shape=shape, Hkv=SHAPES[shape][0], G=SHAPES[shape][1], D=SHAPES[shape][2], N=N, L=L, dtype=str(dtype)[9:], k_axis=k_axis,
                 seconds=took, bytes=must_read(c), limit=must_read(c) / bandwidth if bandwidth else None)
 
-# %% ../nbs/16_benchmarks.ipynb #2f02062e
+# %% ../nbs/16_benchmarks.ipynb #f496f92d
 def show(row):
     "Print one row of `measure`"
     ours = row['seconds']['sdpa_int4']
@@ -113,7 +114,7 @@ def show(row):
     for n, t in row['seconds'].items():
         print(f"  {n:22}{t * 1e3:10.3f} ms" + (f"{t / ours:9.1f}x" if n != 'sdpa_int4' else f"   {row['bytes'] / t / 1e9:.1f} GB/s" + (f", {100 * row['limit'] / t:.0f} % of the read limit" if row['limit'] else '')))
 
-# %% ../nbs/16_benchmarks.ipynb #be680382
+# %% ../nbs/16_benchmarks.ipynb #e7aac77e
 def check(cases=100, seed=0, seconds=1e9):
     "Errors of `sdpa_int4` against float64 over random calls, per dtype: cases, the worst error, its allowance, and seeds that failed"
     import numpy as np
@@ -132,7 +133,7 @@ def check(cases=100, seed=0, seconds=1e9):
         out[name] = dict(cases=n, worst_of_allowance=worst, allowance='1e-5' + (f' + {2 * eps:g} max|row|' if eps else ''), failed=bad)
     return out
 
-# %% ../nbs/16_benchmarks.ipynb #dbbba8a1
+# %% ../nbs/16_benchmarks.ipynb #47f5114e
 def _children(argv):
     "On a Linux CPU with a real BLAS installed: the same command again with MLX's own BLAS, then with the real one"
     for blas in ('off', 'auto'):
@@ -145,7 +146,7 @@ def _save(path, kind, rows):
     old.setdefault(kind, []).append(dict(command='turboquant-bench ' + ' '.join(sys.argv[1:]), info=info(), rows=rows))
     if path: json.dump(old, open(path, 'w'), indent=1)
 
-# %% ../nbs/16_benchmarks.ipynb #197a1e16
+# %% ../nbs/16_benchmarks.ipynb #ee2f9cfb
 def sdpa_main(a):
     "turboquant-bench sdpa"
     from turboquant.blas import find_blas
@@ -163,7 +164,7 @@ def sdpa_main(a):
                 mx.clear_cache()
     _save(a.json, 'sdpa', rows)
 
-# %% ../nbs/16_benchmarks.ipynb #cf8f38d7
+# %% ../nbs/16_benchmarks.ipynb #025d7226
 def check_main(a):
     "turboquant-bench check"
     i = info(); print(f"{i['device_name']}, backend {i['backend']}")
@@ -172,7 +173,7 @@ def check_main(a):
     _save(a.json, 'check', got)
     if any(r['failed'] for r in got.values()): sys.exit(1)
 
-# %% ../nbs/16_benchmarks.ipynb #6f97ee3d
+# %% ../nbs/16_benchmarks.ipynb #d82bd121
 def parser():
     "The command line of turboquant-bench"
     p = argparse.ArgumentParser('turboquant-bench', description='Time and check sdpa_int4 on the device MLX finds.')
@@ -193,5 +194,5 @@ def main(argv=None):
     elif a.what: a.run(a)
     else: p.print_help()
 
-# %% ../nbs/16_benchmarks.ipynb #74468c59
+# %% ../nbs/16_benchmarks.ipynb #49929c5f
 if __name__ == '__main__' and '__file__' in globals(): main()

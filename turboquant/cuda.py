@@ -6,14 +6,14 @@
 __all__ = ['CUDA_PRELUDE', 'MMA_HEADER', 'MMA_SETUP', 'MMA_FOLD', 'MMA_LOOP', 'MMA_GATHER', 'MMA_CUDA', 'mma_fits', 'mma_plan',
            'mma_parts', 'sdpa_mma', 'sdpa_cuda']
 
-# %% ../nbs/06b_nvidia.ipynb #e0765a9a
+# %% ../nbs/06b_nvidia.ipynb #c40d72b6
 import functools, hashlib
 import mlx.core as mx
 
-# %% ../nbs/06b_nvidia.ipynb #eed9429e
+# %% ../nbs/06b_nvidia.ipynb #2ae8233d
 from .core import BACKENDS, _INPUTS, _inputs, _types, merge_launch, parts_launch, sdpa_launch
 
-# %% ../nbs/06b_nvidia.ipynb #669dac18
+# %% ../nbs/06b_nvidia.ipynb #c4e6558a
 CUDA_PRELUDE = """
 #define thread
 #define constant const
@@ -44,7 +44,7 @@ inline float simd_sum(float x) { for (int o = 16; o; o /= 2) x += __shfl_xor_syn
 inline float simd_max(float x) { for (int o = 16; o; o /= 2) x = ::fmaxf(x, __shfl_xor_sync(~0u, x, o)); return x; }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #a8312c41
+# %% ../nbs/06b_nvidia.ipynb #4caddd62
 MMA_HEADER = """
 typedef unsigned int uint;
 #define UNROLL _Pragma("unroll")
@@ -66,23 +66,29 @@ __device__ __forceinline__ uint transposed(uint x) {
 __device__ __forceinline__ void fetch16(void* to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(static_cast<uint>(__cvta_generic_to_shared(to))), "l"(from));
 }
-// The codes of a word as exact halves, in pairs (0,4) (1,5) (2,6) (3,7): under the bits of 1024, then less 1024.
+// The codes of a word in pairs (0,4) (1,5) (2,6) (3,7), as they lie: under no exponent, so each is a subnormal half,
+// code x 2^-24; the odd pairs are left where they are, 16 times larger. A tensor core takes such numbers as they are.
 __device__ __forceinline__ void codes(uint w, uint (&r)[4]) {
-  const uint lo = 0x000f000fu, hi = 0x00f000f0u, magic = 0x64006400u;
-  const __half2 k1024 = half2of(magic), sixteenth = half2of(0x2c002c00u), k64 = half2of(0xd400d400u);
   const uint v = w >> 8;
-  r[0] = bits2(__hsub2(half2of((w & lo) | magic), k1024));
-  r[1] = bits2(__hfma2(half2of((w & hi) | magic), sixteenth, k64));
-  r[2] = bits2(__hsub2(half2of((v & lo) | magic), k1024));
-  r[3] = bits2(__hfma2(half2of((v & hi) | magic), sixteenth, k64));
+  r[0] = w & 0x000f000fu; r[1] = w & 0x00f000f0u; r[2] = v & 0x000f000fu; r[3] = v & 0x00f000f0u;
+}
+__device__ __forceinline__ float exp2_(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+__device__ __forceinline__ __half2 pack2(__half a, __half b) { return __halves2half2(a, b); }
+__device__ __forceinline__ __half2 pack2(__nv_bfloat16 a, __nv_bfloat16 b) { return __floats2half2_rn(float(a), float(b)); }
+// VGS neighbours from memory: in one read where they are whole.
+template <int VGS, typename T> __device__ __forceinline__ void few(T (&to)[VGS], const T* from, int step, bool whole) {
+  if (VGS == 8 && whole) *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
+  else if (VGS == 4 && whole) *reinterpret_cast<uint2*>(to) = *reinterpret_cast<const uint2*>(from);
+  else if (VGS == 2 && whole) *reinterpret_cast<uint*>(to) = *reinterpret_cast<const uint*>(from);
+  else UNROLL for (int i = 0; i < VGS; i++) to[i] = from[i * step];
 }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #4932e187
+# %% ../nbs/06b_nvidia.ipynb #2c3821ed
 MMA_SETUP = """
-  constexpr int U = D / 32, WPT = D / 64, RPB = 4 * NT, RS = D + 8, KGS = D / KG, BUFS = KAXIS == 2 ? 2 : 1, PITCH = D / 8 + (D == 64 ? 0 : 8);
+  constexpr int U = D / 32, WPT = D / 64, VGS = D / VG, RPB = 4 * NT, RS = D + 8, KGS = D / KG, BUFS = KAXIS == 2 ? 2 : 1, PITCH = D / 8 + (D == 64 ? 0 : 8);
   const int HKV = dims[1], G = dims[2], L = dims[3], N = dims[4], F = dims[5], R = dims[6], window = dims[7], splits = dims[8];
-  const float scale = params[0], softcap = params[1];
+  const float scale = params[0], softcap = params[1], unit = SOFTCAP ? 1.0f : 1.44269504f;      // scores in powers of 2
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32, g = lane / 4, t = lane % 4;
   const int split = blockIdx.x, b = blockIdx.z / HKV, hk = blockIdx.z % HKV, row0 = blockIdx.y * RPB, rows = G * L;
 
@@ -93,6 +99,9 @@ MMA_SETUP = """
     reinterpret_cast<address>(k_codes_at) % 16 == 0 && reinterpret_cast<address>(v_codes_at) % 16 == 0;
   const bool whole_scales = k_scales_d == 1 && k_biases_d == 1 && k_scales_n % 8 == 0 && k_biases_n % 8 == 0 &&
     reinterpret_cast<address>(k_scales_at) % 16 == 0 && reinterpret_cast<address>(k_biases_at) % 16 == 0;
+
+  const bool dense = v_codes_d == 1 && v_codes_n == D / 8 && v_scales_d == 1 && v_scales_n == VGS && v_biases_d == 1 && v_biases_n == VGS &&
+    reinterpret_cast<address>(v_scales_at) % (2 * VGS) == 0;
 
   extern __shared__ float4 shared[];
   float* qs = reinterpret_cast<float*>(shared);                        // RPB x RS: the queries; at the end, the sums
@@ -105,13 +114,13 @@ MMA_SETUP = """
 
   for (int x = tid; x < RPB * D; x += WARPS * 32) {
     const int r = row0 + x / D;
-    qs[x / D * RS + x % D] = r < rows ? float(q[((long(b) * HKV * G + hk * G + r % G) * L + r / G) * D + x % D]) * scale : 0.0f;
+    qs[x / D * RS + x % D] = r < rows ? float(q[((long(b) * HKV * G + hk * G + r % G) * L + r / G) * D + x % D]) * (scale * unit * (x % 2 ? 1 : 16)) : 0.0f;
   }
   __syncthreads();
   if (KAXIS == 1)
     for (int x = tid; x < KGS * RPB; x += WARPS * 32) {
       float s = 0;
-      for (int d = 0; d < KG; d++) s += qs[x % RPB * RS + x / RPB * KG + d];
+      for (int d = 0; d < KG; d++) s += qs[x % RPB * RS + x / RPB * KG + d] * (d % 2 ? 1.0f : 0.0625f);
       cst[x] = s;
     }
 
@@ -122,11 +131,11 @@ MMA_SETUP = """
 
   // This lane's two columns: heads (rows of q) h0 and h0 + 1 of this block.
   const int h0 = NT == 2 ? 2 * t : 2 * (t % 2);
-  float o[WPT][4][4], m[2] = {-3.0e38f, -3.0e38f}, l[2] = {0, 0};
+  float o[WPT][4][4], ob[4] = {0, 0, 0, 0}, m[2] = {-3.0e38f, -3.0e38f}, l[2] = {0, 0};
   UNROLL for (int j = 0; j < WPT; j++) UNROLL for (int i = 0; i < 4; i++) UNROLL for (int c = 0; c < 4; c++) o[j][i][c] = 0;
 """
 
-# %% ../nbs/06b_nvidia.ipynb #aae25fe3
+# %% ../nbs/06b_nvidia.ipynb #28c7388f
 MMA_FOLD = """
   // In the background: the keys of tile `it`, 64 rows of words, into shared memory.
 #define STAGE_K(it) if (it < it1) { \\
@@ -154,16 +163,17 @@ MMA_FOLD = """
   // Query fragments for tile `it`: times the block's channel scales (axis -2); columns 0-3 high halves, 4-7 what rounding left.
 #define FOLD(it, buf) { \\
     const KT* sc = sst + (it - it0) % 2 * 2 * D; \\
-    float csum[NT]; UNROLL for (int n = 0; n < NT; n++) csum[n] = 0; \\
-    UNROLL for (int e = 0; e < NT * U / WARPS; e++) { \\
+    float even[NT], odd[NT]; UNROLL for (int n = 0; n < NT; n++) { even[n] = 0; odd[n] = 0; } \\
+    UNROLL for (int e = 0; e < (U + WARPS - 1) / WARPS * NT; e++) { \\
       const int u = (e / NT) * WARPS + warp, n = e % NT, d = 8 * (8 * (u / 2) + 2 * t + u % 2); \\
+      if (u >= U) continue; \\
       const float4* from = reinterpret_cast<const float4*>(qs + (n * 4 + g % 4) * RS + d); \\
       const float4 lo_ = from[0], hi_ = from[1]; \\
       float v[8] = {lo_.x, lo_.y, lo_.z, lo_.w, hi_.x, hi_.y, hi_.z, hi_.w}; \\
       if (KAXIS == 2) { \\
         const uint4 s4 = *reinterpret_cast<const uint4*>(sc + d), b4 = *reinterpret_cast<const uint4*>(sc + D + d); \\
         const KT* s_ = reinterpret_cast<const KT*>(&s4); const KT* b_ = reinterpret_cast<const KT*>(&b4); \\
-        UNROLL for (int i = 0; i < 8; i++) { csum[n] += v[i] * float(b_[i]); v[i] *= float(s_[i]); } \\
+        UNROLL for (int i = 0; i < 8; i++) { (i % 2 ? odd : even)[n] += v[i] * float(b_[i]); v[i] *= float(s_[i]); } \\
       } \\
       uint f[4]; \\
       UNROLL for (int i = 0; i < 4; i++) { \\
@@ -174,8 +184,8 @@ MMA_FOLD = """
       fold[(((buf) * NT + n) * U + u) * 32 + lane] = make_uint4(f[0], f[1], f[2], f[3]); \\
     } \\
     if (KAXIS == 2) UNROLL for (int n = 0; n < NT; n++) { \\
-      float s = csum[n]; s += __shfl_xor_sync(~0u, s, 1); s += __shfl_xor_sync(~0u, s, 2); \\
-      if (t == 0 && g < 4) cst[((buf) * WARPS + warp) * RPB + n * 4 + g] = s; \\
+      float s = even[n] * 0.0625f + odd[n]; s += __shfl_xor_sync(~0u, s, 1); s += __shfl_xor_sync(~0u, s, 2); \\
+      if (t == 0 && g < 4) cst[((buf) * RPB + n * 4 + g) * WARPS + warp] = s; \\
     } \\
   }
   STAGE_K(it0) STAGE_S(it0) STAGE_S(it0 + 1) COMMIT ARRIVED
@@ -184,7 +194,7 @@ MMA_FOLD = """
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #03998002
+# %% ../nbs/06b_nvidia.ipynb #db3ba54b
 MMA_LOOP = """
   for (int it = it0; it < it1; it++) {
     const int buf = KAXIS == 2 ? (it - it0) % 2 : 0;
@@ -193,17 +203,23 @@ MMA_LOOP = """
 
     STAGE_K(it + 1) STAGE_S(it + 2) COMMIT
 
-    // This lane's part of the values: WPT words of keys 2t, 2t+1, 2t+8, 2t+9, and their scales.
-    uint vw[4][WPT]; VT vs[4], vb[4];
-    UNROLL for (int i = 0; i < 4; i++) {
-      const int n = min(slot0 + warp * 16 + 2 * t + i % 2 + 8 * (i / 2), N - 1);
-      if (!whole || WPT == 1) UNROLL for (int w = 0; w < WPT; w++) vw[i][w] = AT(v_codes, n, WPT * g + w);
-      else if (WPT == 2) { const uint2 x = *reinterpret_cast<const uint2*>(&AT(v_codes, n, WPT * g)); vw[i][0] = x.x; vw[i][WPT - 1] = x.y; }
-      else UNROLL for (int w = 0; w < WPT / 4; w++) {
-        const uint4 x = *reinterpret_cast<const uint4*>(&AT(v_codes, n, WPT * g + 4 * w));
-        vw[i][4 * w] = x.x; vw[i][4 * w + 1] = x.y; vw[i][4 * w + 2] = x.z; vw[i][4 * w + 3] = x.w;
+    // This lane's part of the values: word 8j + g of keys 2t, 2t+1, 2t+8, 2t+9; the keys' scales; the biases of group g.
+    uint vw[4][WPT]; VT vs[4][VGS], vb[4];
+    if (dense && slot0 + 64 <= N) {                                  // rows in one piece: one address each, the rest are constants
+      const int n = slot0 + warp * 16 + 2 * t;
+      const uint* words = v_codes_at + n * (D / 8) + g;
+      const VT* scales = v_scales_at + n * VGS; const VT* biases = v_biases_at + n * VGS + min(g, VGS - 1);
+      UNROLL for (int i = 0; i < 4; i++) {
+        const int r = i % 2 + 8 * (i / 2);
+        UNROLL for (int j = 0; j < WPT; j++) vw[i][j] = words[r * (D / 8) + 8 * j];
+        few<VGS>(vs[i], scales + r * VGS, 1, true);
+        vb[i] = biases[r * VGS];
       }
-      vs[i] = AT(v_scales, n, WPT * g * 8 / VG); vb[i] = AT(v_biases, n, WPT * g * 8 / VG);
+    } else UNROLL for (int i = 0; i < 4; i++) {
+      const int n = min(slot0 + warp * 16 + 2 * t + i % 2 + 8 * (i / 2), N - 1);
+      UNROLL for (int j = 0; j < WPT; j++) vw[i][j] = AT(v_codes, n, 8 * j + g);
+      few<VGS>(vs[i], &AT(v_scales, n, 0), v_scales_d, false);
+      vb[i] = AT(v_biases, n, min(g, VGS - 1));
     }
     if (KAXIS == 2 && it + 1 < it1) FOLD(it + 1, 1 - buf)
 
@@ -231,39 +247,44 @@ MMA_LOOP = """
       if (KAXIS == 1)
         UNROLL for (int r = 0; r < 2; r++) {
           const int n = min(slot0 + warp * 16 + g + 8 * r, N - 1), grp = u0 / UG;
-          const float sc = float(AT(k_scales, n, grp)), bi = float(AT(k_biases, n, grp));
+          const float sc = float(AT(k_scales, n, grp)) * 1048576.0f, bi = float(AT(k_biases, n, grp));
           UNROLL for (int c = 0; c < 2; c++) {
             bias[2 * r + c] += bi * cst[grp * RPB + h0 + c];
             UNROLL for (int x = 0; x < NT; x++) s[x][2 * r + c] += sc * part[x][2 * r + c];
           }
         }
-      else UNROLL for (int n = 0; n < NT; n++) UNROLL for (int c = 0; c < 4; c++) s[n][c] += part[n][c];
+      else UNROLL for (int n = 0; n < NT; n++) UNROLL for (int c = 0; c < 4; c++) s[n][c] = part[n][c] * 1048576.0f;      // 2^24 / 16
     }
 
     // High and low parts meet; each lane keeps two heads; masks; online softmax.
-    float x[4], top[2] = {m[0], m[1]};
+    float x[4], top[2] = {m[0], m[1]}, add[2] = {0, 0};
+    const int from16 = off + warp * 16;
+    const bool inside = from16 >= begin && from16 + 16 <= end;       // all 16 keys in use
+    if (KAXIS == 2) UNROLL for (int i = 0; i < 2; i++) {
+      const float4 a = *reinterpret_cast<const float4*>(cst + (buf * RPB + h0 + i) * WARPS);
+      add[i] = (a.x + a.y) + (a.z + a.w);
+    }
     UNROLL for (int c = 0; c < 4; c++) {
       UNROLL for (int n = 0; n < NT; n++) s[n][c] += __shfl_xor_sync(~0u, s[n][c], 2);
-      const int r = h0 + c % 2, j = warp * 16 + g + 8 * (c / 2), mine = at + j;
-      x[c] = (NT == 2 && t >= 2 ? s[NT - 1][c] : s[0][c]) + bias[c];
-      if (KAXIS == 2) UNROLL for (int w = 0; w < WARPS; w++) x[c] += cst[(buf * WARPS + w) * RPB + r];
-      if (SOFTCAP) x[c] = softcap * tanhf(x[c] / softcap);
-      bool see = off + j >= begin && off + j < end;
-      if (CAUSAL || WINDOW) {
-        const int here = total - L + min(row0 + r, rows - 1) / G;
-        see = see && mine <= here && (!WINDOW || mine > here - window);
-      }
-      if (!see) x[c] = __int_as_float(0xff800000);
-      top[c % 2] = fmaxf(top[c % 2], x[c]);
+      x[c] = (NT == 2 && t >= 2 ? s[NT - 1][c] : s[0][c]) + (KAXIS == 2 ? add[c % 2] : bias[c]);
+      if (SOFTCAP) x[c] = softcap * 1.44269504f * tanhf(x[c] / softcap);
     }
+    if (CAUSAL || WINDOW || !inside)
+      UNROLL for (int c = 0; c < 4; c++) {
+        const int j = warp * 16 + g + 8 * (c / 2), mine = at + j, here = total - L + min(row0 + h0 + c % 2, rows - 1) / G;
+        const bool see = off + j >= begin && off + j < end && (!(CAUSAL || WINDOW) || mine <= here) && (!WINDOW || mine > here - window);
+        if (!see) x[c] = __int_as_float(0xff800000);
+      }
+    UNROLL for (int c = 0; c < 4; c++) top[c % 2] = fmaxf(top[c % 2], x[c]);
     UNROLL for (int i = 0; i < 2; i++) UNROLL for (int w = 4; w < 32; w *= 2) top[i] = fmaxf(top[i], __shfl_xor_sync(~0u, top[i], w));
     if (__any_sync(~0u, top[0] > m[0] || top[1] > m[1])) {
-      const float f0 = __expf(m[0] - top[0]), f1 = __expf(m[1] - top[1]);
+      const float f0 = exp2_(m[0] - top[0]), f1 = exp2_(m[1] - top[1]);
       l[0] *= f0; l[1] *= f1; m[0] = top[0]; m[1] = top[1];
+      ob[0] *= f0; ob[1] *= f1;
       UNROLL for (int j = 0; j < WPT; j++) UNROLL for (int i = 0; i < 4; i++) { o[j][i][0] *= f0; o[j][i][1] *= f1; o[j][i][2] *= f0; o[j][i][3] *= f1; }
     }
     float p[4];
-    UNROLL for (int c = 0; c < 4; c++) { p[c] = __expf(x[c] - m[c % 2]); l[c % 2] += p[c]; }
+    UNROLL for (int c = 0; c < 4; c++) { p[c] = exp2_(x[c] - m[c % 2]); l[c % 2] += p[c]; }
     __half2 pa = __floats2half2_rn(p[0], p[1]), pb = __floats2half2_rn(p[2], p[3]);
     if (NT == 1 && t >= 2) {
       const float2 a = __half22float2(pa), c = __half22float2(pb);
@@ -271,31 +292,33 @@ MMA_LOOP = """
     }
     const uint b0 = transposed(bits2(pa)), b1 = transposed(bits2(pb));
 
-    // Values: 16 dims by 8 columns at a time. A key outside the range counts for nothing, whatever its slot holds.
-    __half2 vs2[2], vb2[2];
-    UNROLL for (int i = 0; i < 2; i++) {
-      float y[4];
-      UNROLL for (int e = 0; e < 2; e++) {
-        const int j = off + warp * 16 + 2 * t + 8 * i + e;
-        y[e] = j >= begin && j < end ? float(vs[2 * i + e]) : 0.0f; y[2 + e] = j >= begin && j < end ? float(vb[2 * i + e]) : 0.0f;
+    // Values: 16 dims by 8 columns at a time, p times the scale on the right; the biases of all groups in one more product.
+    // A key outside the range counts for nothing, whatever its slot holds.
+    if (!inside)
+      UNROLL for (int i = 0; i < 4; i++) {
+        const int j = from16 + 2 * t + i % 2 + 8 * (i / 2);
+        if (j < begin || j >= end) { vb[i] = VT(0.0f); UNROLL for (int y = 0; y < VGS; y++) vs[i][y] = VT(0.0f); }
       }
-      vs2[i] = __floats2half2_rn(y[0], y[1]); vb2[i] = __floats2half2_rn(y[2], y[3]);
-    }
-    UNROLL for (int j = 0; j < WPT; j++) {
-      uint va[2][4], vc[2][4];                                     // codes 0-3 and 4-7, for the two pairs of keys
-      UNROLL for (int i = 0; i < 2; i++) {
-        codes(__byte_perm(vw[2 * i][j], vw[2 * i + 1][j], 0x5410), va[i]);
-        codes(__byte_perm(vw[2 * i][j], vw[2 * i + 1][j], 0x7632), vc[i]);
-        UNROLL for (int k = 0; k < 4; k++) { va[i][k] = bits2(__hfma2(half2of(va[i][k]), vs2[i], vb2[i])); vc[i][k] = bits2(__hfma2(half2of(vc[i][k]), vs2[i], vb2[i])); }
+    const __half2 four = __floats2half2_rn(4.0f, 4.0f);
+    mma(ob, g < VGS ? bits2(pack2(vb[0], vb[1])) : 0u, 0u, g < VGS ? bits2(pack2(vb[2], vb[3])) : 0u, 0u, b0, b1);
+    UNROLL for (int y = 0; y < VGS; y++) {
+      const uint s0 = bits2(__hmul2(half2of(b0), __hmul2(four, pack2(vs[0][y], vs[1][y]))));
+      const uint s1 = bits2(__hmul2(half2of(b1), __hmul2(four, pack2(vs[2][y], vs[3][y]))));
+      UNROLL for (int j = y * WPT / VGS; j < (y + 1) * WPT / VGS; j++) {
+        uint va[2][4], vc[2][4];                                     // codes 0-3 and 4-7, for the two pairs of keys
+        UNROLL for (int i = 0; i < 2; i++) {
+          codes(__byte_perm(vw[2 * i][j], vw[2 * i + 1][j], 0x5410), va[i]);
+          codes(__byte_perm(vw[2 * i][j], vw[2 * i + 1][j], 0x7632), vc[i]);
+        }
+        UNROLL for (int k = 0; k < 4; k++) mma(o[j][k], va[0][k], vc[0][k], va[1][k], vc[1][k], s0, s1);
       }
-      UNROLL for (int k = 0; k < 4; k++) mma(o[j][k], va[0][k], vc[0][k], va[1][k], vc[1][k], b0, b1);
     }
     ARRIVED
     __syncthreads();
   }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #e9ac43c0
+# %% ../nbs/06b_nvidia.ipynb #c95b2882
 MMA_GATHER = """
   UNROLL for (int i = 0; i < 2; i++) UNROLL for (int w = 4; w < 32; w *= 2) l[i] += __shfl_xor_sync(~0u, l[i], w);
   __syncthreads();
@@ -306,13 +329,23 @@ MMA_GATHER = """
   UNROLL for (int i = 0; i < 2; i++) {
     float top = -3.0e38f;
     UNROLL for (int w = 0; w < WARPS; w++) top = fmaxf(top, ms[w * RPB + h0 + i]);
-    f[i] = __expf(m[i] - top);
+    f[i] = exp2_(m[i] - top);
   }
+  // The bias sums of group y sit in the lanes with g = y; o holds codes x 2^-24 (x 16 where odd) times 4 p s.
+  UNROLL for (int y = 0; y < VGS; y++)
+    UNROLL for (int c = 0; c < 2; c++) {
+      const float bias = __shfl_sync(~0u, ob[c], 4 * y + t);
+      UNROLL for (int j = y * WPT / VGS; j < (y + 1) * WPT / VGS; j++)
+        UNROLL for (int k = 0; k < 4; k++) {
+          const float by = k % 2 ? 262144.0f : 4194304.0f;
+          o[j][k][c] = (o[j][k][c] * by + bias) * f[c]; o[j][k][2 + c] = (o[j][k][2 + c] * by + bias) * f[c];
+        }
+    }
   UNROLL for (int w = 0; w < WARPS; w++) {
     UNROLL for (int j = 0; j < WPT; j++) UNROLL for (int k = 0; k < 4; k++) UNROLL for (int c = 0; c < 4; c++) {
-      float x = o[j][k][c] * f[c % 2];
+      float x = o[j][k][c];
       if (NT == 1) x += __shfl_xor_sync(~0u, x, 2);
-      if (warp == w && (NT == 2 || t < 2)) qs[(h0 + c % 2) * RS + 8 * (WPT * g + j) + k + 4 * (c / 2)] += x;
+      if (warp == w && (NT == 2 || t < 2)) qs[(h0 + c % 2) * RS + 8 * (8 * j + g) + k + 4 * (c / 2)] += x;
     }
     __syncthreads();
   }
@@ -324,13 +357,13 @@ MMA_GATHER = """
     if (row0 + r < rows) {
       float top = -3.0e38f, sum = 0;
       UNROLL for (int w = 0; w < WARPS; w++) top = fmaxf(top, ms[w * RPB + r]);
-      UNROLL for (int w = 0; w < WARPS; w++) sum += ls[w * RPB + r] * __expf(ms[w * RPB + r] - top);
+      UNROLL for (int w = 0; w < WARPS; w++) sum += ls[w * RPB + r] * exp2_(ms[w * RPB + r] - top);
       const long to = (long(b * HKV + hk) * rows + row0 + r) * splits + split;
-      part_m[to] = top; part_l[to] = sum;
+      part_m[to] = top * 0.69314718f; part_l[to] = sum;      // back to powers of e
     }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #1eae2f21
+# %% ../nbs/06b_nvidia.ipynb #05aa32ee
 MMA_CUDA = '''  // k_codes_strides k_scales_strides k_biases_strides v_codes_strides v_scales_strides v_biases_strides
 ''' + MMA_SETUP + MMA_FOLD + MMA_LOOP + MMA_GATHER
 
@@ -339,14 +372,14 @@ def mma_fits(c):
     return (c.bits == (4, 4) and c.Dk == c.Dv and c.Dk in (64, 128, 256, 512) and c.v.axis == -1 and min(c.groups) >= 64 and c.mask is None
             and mx.float32 not in (c.q.dtype, c.k.scales.dtype, c.v.scales.dtype) and c.G * c.L <= 16 and not (c.ring and c.N % 64))
 
-# %% ../nbs/06b_nvidia.ipynb #0b5d7446
+# %% ../nbs/06b_nvidia.ipynb #69c9a1aa
 @functools.lru_cache(None)
 def _mma_kernel(types, shared):
     h = hashlib.sha256((MMA_HEADER + MMA_CUDA).encode()).hexdigest()[:8]
     return mx.fast.cuda_kernel(name=f'sdpa_mma_{types}_{shared}_{h}', input_names=list(_INPUTS), output_names=['part_m', 'part_l', 'part_o'], source=MMA_CUDA,
                                header=MMA_HEADER, ensure_row_contiguous=False, shared_memory=shared)
 
-# %% ../nbs/06b_nvidia.ipynb #582c5796
+# %% ../nbs/06b_nvidia.ipynb #bf8a3af5
 def mma_plan(c, warps=4, per_sm={64: 4, 128: 3, 256: 2, 512: 2}, sms=132):
     "(column sets, splits, bytes of shared memory) for a `Call`"
     rows = c.G * c.L
@@ -371,7 +404,7 @@ def sdpa_mma(c, **plan):
     exact = parts_launch(c, mx.fast.cuda_kernel, CUDA_PRELUDE, packed=False) if c.F or c.R else None
     return merge_launch(c, parts, mx.fast.cuda_kernel, CUDA_PRELUDE, exact)
 
-# %% ../nbs/06b_nvidia.ipynb #f2ea5b8b
+# %% ../nbs/06b_nvidia.ipynb #494fb329
 def sdpa_cuda(c):
     "A `Call` on NVIDIA: tensor cores where they apply, else the Metal text behind its prelude"
     return sdpa_mma(c) if mma_fits(c) else sdpa_launch(c, mx.fast.cuda_kernel, CUDA_PRELUDE, fill=528)

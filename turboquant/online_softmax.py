@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['M0', 'State', 'empty_state', 'update', 'finish', 'merge']
 
-# %% ../nbs/03_online_softmax.ipynb #133310cf
+# %% ../nbs/03_online_softmax.ipynb #7173a353
 from typing import NamedTuple
 import mlx.core as mx
 
-# %% ../nbs/03_online_softmax.ipynb #518fe679
+# %% ../nbs/03_online_softmax.ipynb #1b9531e8
 M0 = -3e38  # the m of an empty state: finite, and below every score
 
 class State(NamedTuple):
@@ -18,7 +18,7 @@ class State(NamedTuple):
     l: mx.array  # (..., L) float32: the sum of exp(score - m)
     o: mx.array  # (..., L, Dv) float32: the sum of exp(score - m) * value
 
-# %% ../nbs/03_online_softmax.ipynb #ee032837
+# %% ../nbs/03_online_softmax.ipynb #b0637d01
 def empty_state(
     rows,    # (..., L): one state per query and head
     dv:int   # size of a value
@@ -26,7 +26,7 @@ def empty_state(
     "The state that has met no key. Merging it with another gives the other, bit for bit."
     return State(mx.full(rows, M0), mx.zeros(rows), mx.zeros((*rows, dv)))
 
-# %% ../nbs/03_online_softmax.ipynb #99c2af70
+# %% ../nbs/03_online_softmax.ipynb #ea68ca7e
 def update(
     state:State,      # rows (..., L)
     scores:mx.array,  # (..., L, n) scaled scores of n more keys; -inf where a query must not look
@@ -39,16 +39,26 @@ def update(
     p, keep = mx.exp(s - m[..., None]), mx.exp(state.m - m)
     return State(m, keep*state.l + p.sum(-1), keep[..., None]*state.o + p @ v.astype(mx.float32))
 
-# %% ../nbs/03_online_softmax.ipynb #e76e445c
+# %% ../nbs/03_online_softmax.ipynb #3f8caf51
 def _check_tile(state, scores, v):
     "Do `scores` and `v` belong to `state`?"
+    if not (isinstance(state, State) and isinstance(scores, mx.array) and isinstance(v, mx.array)):
+        got = ', '.join(type(a).__name__ for a in (state, scores, v))
+        raise ValueError(f'state, scores, v: got {got}, wanted a State and two mx.arrays')
     rows, dv = tuple(state.m.shape), state.o.shape[-1]
     if tuple(scores.shape[:-1]) != rows or 0 in scores.shape:
         raise ValueError(f'scores: got shape {tuple(scores.shape)}, wanted {rows} and then one or more keys')
     if v.ndim < 2 or tuple(v.shape[-2:]) != (scores.shape[-1], dv):
         raise ValueError(f'v: got shape {tuple(v.shape)}, wanted (..., {scores.shape[-1]}, {dv})')
+    _check_leading(tuple(v.shape[:-2]), rows[:-1])
 
-# %% ../nbs/03_online_softmax.ipynb #46d8ac3e
+# %% ../nbs/03_online_softmax.ipynb #b3d319ee
+def _check_leading(got, rows):
+    "Do leading axes `got` of v broadcast to those of the rows?"
+    if len(got) > len(rows) or any(g not in (1, r) for g, r in zip(got[::-1], rows[::-1])):
+        raise ValueError(f'v: got leading axes {got}, wanted them to broadcast to {rows}')
+
+# %% ../nbs/03_online_softmax.ipynb #6d3655ec
 def finish(
     state:State,   # rows (..., L)
     dtype=None     # of the answer; float32 if not given
@@ -58,7 +68,7 @@ def finish(
     out = mx.where(l == 0, 0, state.o / mx.where(l == 0, 1, l))
     return out.astype(dtype or mx.float32)
 
-# %% ../nbs/03_online_softmax.ipynb #1881fe72
+# %% ../nbs/03_online_softmax.ipynb #a0fd42ef
 def merge(
     a:State,  # rows (..., L)
     b:State   # rows that broadcast with a's, the same Dv
@@ -70,9 +80,11 @@ def merge(
     x, y = mx.exp(a.m - m), mx.exp(b.m - m)
     return State(m, x*a.l + y*b.l, x[..., None]*a.o + y[..., None]*b.o)
 
-# %% ../nbs/03_online_softmax.ipynb #4c2ae9f1
+# %% ../nbs/03_online_softmax.ipynb #596a746b
 def _check_rows(a, b):
     "Can `a` and `b` be merged?"
+    if not (isinstance(a, State) and isinstance(b, State)):
+        raise ValueError(f'a, b: got {type(a).__name__}, {type(b).__name__}, wanted two States')
     got, want = ((*s.m.shape, s.o.shape[-1]) for s in (b, a))
     if got[-1] != want[-1] or any(1 != p != q != 1 for p, q in zip(got[::-1], want[::-1])):
         raise ValueError(f'b: got rows and values {got}, wanted them to fit those of a, {want}')

@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['Packed', 'pack', 'unpack', 'pack_int4', 'unpack_int4', 'nbytes', 'bits_per_value']
 
-# %% ../nbs/01_packing.ipynb #52df5289
+# %% ../nbs/01_packing.ipynb #195fa388
 from typing import NamedTuple
 import mlx.core as mx
 
-# %% ../nbs/01_packing.ipynb #8c8e4c77
+# %% ../nbs/01_packing.ipynb #1c84b360
 def _affine(x, bits):
     "Scale and bias, each (..., 1), of groups x (..., g) in float32, by the rule of MLX's CPU quantizer"
     lo, hi = x.min(-1, keepdims=True), x.max(-1, keepdims=True)
@@ -20,21 +20,21 @@ def _affine(x, bits):
     ok = n != 0
     return mx.where(ok, edge / mx.where(ok, n, 1), step), mx.where(ok, edge, 0)
 
-# %% ../nbs/01_packing.ipynb #36a97d87
+# %% ../nbs/01_packing.ipynb #7f7477a6
 def _words(c, bits):
     "Codes (..., D) as uint32 words (..., D*bits/32), the first code in the lowest bits"
     *lead, D = c.shape; per = 32 // bits
     shift = mx.arange(per, dtype=mx.uint32) * bits
     return (c.astype(mx.uint32).reshape(*lead, D//per, per) << shift).sum(-1)
 
-# %% ../nbs/01_packing.ipynb #55e80694
+# %% ../nbs/01_packing.ipynb #fa87993f
 def _codes(w, bits):
     "uint32 words (..., W) as uint32 codes (..., W*32/bits)"
     *lead, W = w.shape; per = 32 // bits
     shift = mx.arange(per, dtype=mx.uint32) * bits
     return ((w[..., None] >> shift) & (2**bits - 1)).reshape(*lead, W*per)
 
-# %% ../nbs/01_packing.ipynb #c970e8b7
+# %% ../nbs/01_packing.ipynb #0692892e
 class Packed(NamedTuple):
     """An array x (..., N, D) in 4 or 8 bits a number, in groups of g.
     `codes`: (..., N, D*bits/32) uint32. `scales`, `biases`: (..., N, D/g) if axis is -1, (..., ceil(N/g), D) if -2."""
@@ -43,28 +43,31 @@ class Packed(NamedTuple):
     biases: mx.array
     axis: int = -1
 
-# %% ../nbs/01_packing.ipynb #6d4e02d5
+# %% ../nbs/01_packing.ipynb #91cef363
 def _want(ok, name, got, wanted):
     if not ok: raise ValueError(f'{name}: got {got}, wanted {wanted}')
 
 def _check_layout(bits, group_size, axis):
-    _want(bits in (4, 8), 'bits', bits, '4 or 8')
-    _want(group_size in (32, 64, 128), 'group_size', group_size, '32, 64 or 128')
-    _want(axis in (-1, -2), 'axis', axis, '-1 (groups along D) or -2 (groups along N)')
+    one_of = lambda x, *them: not isinstance(x, float) and x in them
+    _want(one_of(bits, 4, 8), 'bits', bits, '4 or 8')
+    _want(one_of(group_size, 32, 64, 128), 'group_size', group_size, '32, 64 or 128')
+    _want(one_of(axis, -1, -2), 'axis', axis, '-1 (groups along D) or -2 (groups along N)')
 
-# %% ../nbs/01_packing.ipynb #e6a71666
+# %% ../nbs/01_packing.ipynb #81c0ea6e
 _floats = (mx.float32, mx.float16, mx.bfloat16)
+
+def _check_dtype(dtype): _want(dtype is None or dtype in _floats, 'dtype', dtype, 'float32, float16 or bfloat16')
 
 def _check_x(x, bits, group_size, axis, dtype):
     _check_layout(bits, group_size, axis)
     got = x.dtype if isinstance(x, mx.array) else type(x).__name__
     _want(got in _floats, 'x', got, 'an mx.array of float32, float16 or bfloat16')
-    _want(dtype in _floats, 'dtype', dtype, 'float32, float16 or bfloat16')
+    _check_dtype(dtype)
     _want(x.ndim >= 2, 'x', f'shape {x.shape}', 'at least (N, D)')
     unit = group_size if axis == -1 else 32 // bits
     _want(x.shape[-1] % unit == 0, 'x', f'shape {x.shape}', f'a last dimension that {unit} divides')
 
-# %% ../nbs/01_packing.ipynb #db8a78cc
+# %% ../nbs/01_packing.ipynb #6b964668
 def _grouped(x, g, axis):
     "x (..., N, D) as (..., N, D/g, g), or for axis -2 as (..., D, ceil(N/g), g)"
     if axis == -2:
@@ -73,7 +76,15 @@ def _grouped(x, g, axis):
         x = x.swapaxes(-1, -2)
     return x.reshape(*x.shape[:-1], x.shape[-1]//g, g)
 
-# %% ../nbs/01_packing.ipynb #722e4b2a
+# %% ../nbs/01_packing.ipynb #d542feec
+def _turned_back(c, s, b, axis, N):
+    "Codes (..., G, g), scales and biases (..., G, 1) of `_grouped` in the layout of a Packed over N rows"
+    c, s, b = c.flatten(-2), s.squeeze(-1), b.squeeze(-1)
+    if axis == -1: return c, s, b
+    c, s, b = (a.swapaxes(-1, -2) for a in (c, s, b))
+    return c[..., :N, :], s, b
+
+# %% ../nbs/01_packing.ipynb #bcac3b66
 def _check_finite(x, scales, biases):
     if (mx.isfinite(scales) & mx.isfinite(biases)).all().item(): return
     bad = (~mx.isfinite(x)).sum().item()
@@ -81,7 +92,7 @@ def _check_finite(x, scales, biases):
     top = mx.abs(x.astype(mx.float32)).max().item()
     raise ValueError(f'x: got values up to {top:.3g}, wanted groups whose scale and bias {scales.dtype} can hold')
 
-# %% ../nbs/01_packing.ipynb #f26fdb1c
+# %% ../nbs/01_packing.ipynb #c27ba29f
 def pack(x,                # (..., N, D), float32, float16 or bfloat16
          *, bits=4,        # 4 or 8 bits a code
          group_size=64,    # 32, 64 or 128 numbers share a scale and a bias
@@ -91,21 +102,26 @@ def pack(x,                # (..., N, D), float32, float16 or bfloat16
     """Quantize x, affine, to a `Packed`. With axis -1 and x's own dtype: bit for bit `mx.quantize` on the CPU.
     With another dtype the codes are computed against the rounded scales and biases.
     ValueError: a shape that does not divide, an unknown dtype, bits, group size or axis."""
-    dtype = dtype or x.dtype
     _check_x(x, bits, group_size, axis, dtype)
+    dtype = dtype or x.dtype
     xg = _grouped(x.astype(mx.float32), group_size, axis)
     s, b = _affine(xg, bits)
     S, B = s.astype(dtype), b.astype(dtype)
     if check: _check_finite(x, S, B)
     if dtype != x.dtype: s, b = S.astype(mx.float32), B.astype(mx.float32)
-    c = mx.clip(mx.round((xg - b) / s), 0, 2**bits - 1).flatten(-2)
-    S, B = S.squeeze(-1), B.squeeze(-1)
-    if axis == -2:
-        c, S, B = (a.swapaxes(-1, -2) for a in (c, S, B))
-        c = c[..., :x.shape[-2], :]
+    c = mx.clip(mx.round((xg - b) / s), 0, 2**bits - 1)
+    c, S, B = _turned_back(c, S, B, axis, x.shape[-2])
     return Packed(_words(c, bits), S, B, axis)
 
-# %% ../nbs/01_packing.ipynb #9c9f4148
+# %% ../nbs/01_packing.ipynb #636380e3
+def _packed(p, name='p'):
+    "`p` as a Packed, if it is one or a bare triple of arrays"
+    parts = [type(a).__name__ for a in p[:3]] if isinstance(p, (tuple, list)) else type(p).__name__
+    ok = parts == ['array']*3 and len(p) < 5 and all(isinstance(a, mx.array) for a in p[:3])
+    _want(ok, name, parts, 'a Packed, or a triple of mx.arrays')
+    return Packed(*p)
+
+# %% ../nbs/01_packing.ipynb #2d2f12e7
 def _check_packed(p, bits, group_size, name='p'):
     "(N, D) of a Packed whose parts agree; else ValueError"
     _check_layout(bits, group_size, p.axis)
@@ -121,22 +137,22 @@ def _check_packed(p, bits, group_size, name='p'):
               'one float dtype for scales and biases')
     return N, D
 
-# %% ../nbs/01_packing.ipynb #d3642f84
+# %% ../nbs/01_packing.ipynb #516503b2
 def unpack(p,                # Packed, or a bare (codes, scales, biases)
            *, bits=4,        # 4 or 8 bits a code
            group_size=64,    # 32, 64 or 128
            dtype=None):      # of the result; that of the scales by default
     """The array (..., N, D) that a Packed stands for: scale * code + bias.
     In the scales' dtype bit for bit `mx.dequantize` on the CPU; in any other computed in float32, then cast.
-    ValueError: parts that do not fit each other, bits or group_size."""
-    p = Packed(*p)
-    N, _ = _check_packed(p, bits, group_size)
+    ValueError: parts that do not fit each other, bits, group_size or dtype."""
+    p = _packed(p)
+    N, _ = _check_packed(p, bits, group_size); _check_dtype(dtype)
     out = dtype or p.scales.dtype
     work = out if out == p.scales.dtype else mx.float32
     def spread(a): return mx.repeat(a.astype(work), group_size, axis=p.axis)[..., :N, :]
     return (_codes(p.codes, bits).astype(work) * spread(p.scales) + spread(p.biases)).astype(out)
 
-# %% ../nbs/01_packing.ipynb #3e911b45
+# %% ../nbs/01_packing.ipynb #ca3dbd10
 def pack_int4(x,              # (..., N, D), float32, float16 or bfloat16
               group_size=64,  # 32, 64 or 128
               axis=-1):       # groups run along D (-1, MLX's layout) or along N (-2)
@@ -144,17 +160,18 @@ def pack_int4(x,              # (..., N, D), float32, float16 or bfloat16
     ValueError also for NaN, infinity and a range beyond float32."""
     return pack(x, bits=4, group_size=group_size, axis=axis, check=True)
 
-# %% ../nbs/01_packing.ipynb #44640c6a
+# %% ../nbs/01_packing.ipynb #9f0d7a45
 def unpack_int4(p,               # Packed, or a bare (codes, scales, biases)
                 group_size=64):  # as in pack_int4
     "The array (..., N, D) that a 4-bit `Packed` stands for, in the dtype of its scales"
     return unpack(p, bits=4, group_size=group_size)
 
-# %% ../nbs/01_packing.ipynb #66b82286
+# %% ../nbs/01_packing.ipynb #36be3a3d
 def nbytes(p):
     "Bytes of the three arrays of a Packed (or bare triple)"
-    return sum(a.nbytes for a in Packed(*p)[:3])
+    return sum(a.nbytes for a in _packed(p)[:3])
 
 def bits_per_value(p, bits=4):
     "Bits that each number of a Packed takes, scales and biases included"
+    _want(nbytes(p), 'p', 'no values', 'at least one')
     return 8*nbytes(p) / (p[0].size*32 // bits)

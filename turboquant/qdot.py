@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['QDOT4_METAL', 'QDOT8_METAL', 'QDOT_METAL', 'QDOT_BODY', 'premask', 'qdot', 'qdot_kernel', 'qdot_launch']
 
-# %% ../nbs/02_qdot.ipynb #7d5ebcb5
-from .packing import Packed
+# %% ../nbs/02_qdot.ipynb #3b393faa
+from .packing import Packed, _packed
 import mlx.core as mx
 
-# %% ../nbs/02_qdot.ipynb #11eb9bd9
+# %% ../nbs/02_qdot.ipynb #7f581497
 def premask(
     q:mx.array,  # queries (..., D); D a multiple of 16/bits
     bits:int=4   # bits a code: 4 or 8
@@ -20,29 +20,31 @@ def premask(
     powers = mx.array([2.**(bits*i) for i in range(per)])
     return (q.astype(mx.float32).reshape(*q.shape[:-1], -1, per) / powers).reshape(q.shape)
 
-# %% ../nbs/02_qdot.ipynb #774fc520
+# %% ../nbs/02_qdot.ipynb #9cb18e5e
 def _per_half(q, bits):
     "Codes in half a word: 4 or 2"
-    if bits not in (4, 8): raise ValueError(f'bits: got {bits!r}, wanted 4 or 8')
+    if bits not in (4, 8) or isinstance(bits, float): raise ValueError(f'bits: got {bits!r}, wanted 4 or 8')
+    if not isinstance(q, mx.array): raise ValueError(f'q: got {type(q).__name__}, wanted an mx.array')
+    if q.dtype == mx.complex64: raise ValueError(f'q: got {q.dtype}, wanted real numbers')
     if q.ndim == 0 or q.shape[-1] % (16//bits):
         raise ValueError(f'q: got shape {tuple(q.shape)}, wanted a last axis that is a multiple of {16//bits}')
     return 16//bits
 
-# %% ../nbs/02_qdot.ipynb #65cce4f4
+# %% ../nbs/02_qdot.ipynb #78c6285d
 def _in_place(words, j, bits):
     "Code `j` of every word, as float32, times its power: (code << bits*(j % half))"
     per = 16 // bits
     half = words if j < per else words >> 16
     return (half & ((2**bits - 1) << bits*(j % per))).astype(mx.float32)
 
-# %% ../nbs/02_qdot.ipynb #3d337188
+# %% ../nbs/02_qdot.ipynb #88e63100
 def _by_place(q, words, bits):
     "Raw dot products: premasked q (..., L, W*per) with words (..., N, W) -> (..., L, N)"
     per = 32 // bits
     q = q.reshape(*q.shape[:-1], -1, per)                  # (..., L, W, per)
     return sum(q[..., j] @ _in_place(words, j, bits).swapaxes(-1, -2) for j in range(per))
 
-# %% ../nbs/02_qdot.ipynb #810a0f05
+# %% ../nbs/02_qdot.ipynb #80d87c9b
 def _qdot_rows(q, p, g, bits):
     "Scores with groups along D (axis -1)"
     split = lambda x, n: x.reshape(*x.shape[:-1], -1, n).swapaxes(-2, -3)     # (..., D/g, rows, n)
@@ -51,7 +53,7 @@ def _qdot_rows(q, p, g, bits):
     qsum = q.reshape(*q.shape[:-1], -1, g).sum(-1)                            # (..., L, D/g)
     return (dots * s.swapaxes(-1, -2)[..., None, :]).sum(-3) + qsum @ b.swapaxes(-1, -2)
 
-# %% ../nbs/02_qdot.ipynb #4f4010c4
+# %% ../nbs/02_qdot.ipynb #c821b888
 def _qdot_blocks(q, p, g, bits):
     "Scores with groups along the keys (axis -2)"
     N, nb = p.codes.shape[-2], p.scales.shape[-2]
@@ -62,7 +64,7 @@ def _qdot_blocks(q, p, g, bits):
     out = _by_place(qb, words, bits) + (b @ q.swapaxes(-1, -2))[..., None]    # (..., nb, L, g)
     return out.swapaxes(-2, -3).flatten(-2)[..., :N]
 
-# %% ../nbs/02_qdot.ipynb #a339805a
+# %% ../nbs/02_qdot.ipynb #66abdea1
 def qdot(
     q:mx.array,         # queries (..., L, D)
     p:Packed,           # keys over (..., N, D), or a triple of mx.quantize; leading axes broadcast with those of q
@@ -74,31 +76,42 @@ def qdot(
     p = _checked(q, p, group_size, bits)
     return (_qdot_rows if p.axis == -1 else _qdot_blocks)(q.astype(mx.float32), p, group_size, bits)
 
-# %% ../nbs/02_qdot.ipynb #f36d0387
+# %% ../nbs/02_qdot.ipynb #75bedd3f
 def _bad(name, got, want): raise ValueError(f'{name}: got {got}, wanted {want}')
 
 def _checked(q, p, g, bits):
     "`p` as a Packed whose arrays agree with each other and with `q`"
-    p = Packed(*p); _per_half(q, bits)
+    p = _packed(p); _per_half(q, bits)
     if q.ndim < 2 or 0 in q.shape: _bad('q', f'shape {tuple(q.shape)}', '(..., L, D) and none of them 0')
-    if p.codes.dtype != mx.uint32: _bad('p', f'codes of {p.codes.dtype}', 'uint32')
-    if p.codes.ndim < 2 or 0 in p.codes.shape: _bad('p', f'codes of shape {tuple(p.codes.shape)}', '(..., N, W)')
+    _check_codes(p)
     D = p.codes.shape[-1]*32//bits
     if q.shape[-1] != D: _bad('q', f'D={q.shape[-1]}', f'{D} as in the keys')
+    _check_leading(q.shape[:-2], p.codes.shape[:-2])
     return _groups_agree(p, D, g, bits)
 
-# %% ../nbs/02_qdot.ipynb #3ab2f9a0
+# %% ../nbs/02_qdot.ipynb #03df0b48
+def _check_codes(p):
+    if p.codes.dtype != mx.uint32: _bad('p', f'codes of {p.codes.dtype}', 'uint32')
+    if p.codes.ndim < 2 or 0 in p.codes.shape: _bad('p', f'codes of shape {tuple(p.codes.shape)}', '(..., N, W)')
+
+def _check_leading(q, k):
+    "Do the leading axes of queries and keys broadcast?"
+    if any(1 != a != b != 1 for a, b in zip(q[::-1], k[::-1])): _bad('q', f'leading axes {q}', f'some that fit {k} of p')
+
+# %% ../nbs/02_qdot.ipynb #8ebcb340
 def _groups_agree(p, D, g, bits):
     "`p`, if its scales and biases fit its codes"
     *lead, N, _ = p.codes.shape
     if p.axis not in (-1, -2): _bad('p', f'axis {p.axis}', '-1 or -2')
+    if not isinstance(g, int): _bad('group_size', repr(g), 'an int')
     if g < 1 or p.axis == -1 and (D % g or g*bits % 32): _bad('group_size', g, f'a divisor of D={D} in whole words')
     want = (*lead, N, D//g) if p.axis == -1 else (*lead, -(-N//g), D)
     for n, a in (('scales', p.scales), ('biases', p.biases)):
         if tuple(a.shape) != want: _bad('p', f'{n} of shape {tuple(a.shape)}', want)
+        if not mx.issubdtype(a.dtype, mx.floating): _bad('p', f'{n} of {a.dtype}', 'floats')
     return p
 
-# %% ../nbs/02_qdot.ipynb #bfa52923
+# %% ../nbs/02_qdot.ipynb #ddb53482
 QDOT4_METAL = """
 // Eight 4-bit codes in one word; q[0..7] is divided by {1, 16, 256, 4096} twice over.
 template <typename Q>
@@ -115,7 +128,7 @@ inline float qdot4(uint w, Q q) {
 }
 """
 
-# %% ../nbs/02_qdot.ipynb #5a8ec997
+# %% ../nbs/02_qdot.ipynb #4c23ece5
 QDOT8_METAL = """
 // Four 8-bit codes in one word; q[0..3] is divided by {1, 256} twice over.
 template <typename Q>
@@ -128,13 +141,13 @@ inline float qdot8(uint w, Q q) {
 }
 """
 
-# %% ../nbs/02_qdot.ipynb #9dce70c3
+# %% ../nbs/02_qdot.ipynb #a7bb4380
 QDOT_METAL = QDOT4_METAL + QDOT8_METAL + """
 template <int BITS, typename Q>
 inline float qdot_word(uint w, Q q) { return BITS == 4 ? qdot4(w, q) : qdot8(w, q); }
 """
 
-# %% ../nbs/02_qdot.ipynb #fb81992d
+# %% ../nbs/02_qdot.ipynb #4de5b903
 QDOT_BODY = """
   uint n = thread_position_in_grid.x, l = thread_position_in_grid.y;   // lane = key, row = query
   uint N = codes_shape[0], G = D / GS, W = GS * BITS / 32;             // groups a key, words a group
@@ -150,7 +163,7 @@ QDOT_BODY = """
   out[l * N + n] = score;
 """
 
-# %% ../nbs/02_qdot.ipynb #56058457
+# %% ../nbs/02_qdot.ipynb #500fc40b
 def qdot_kernel(
     metal_kernel=mx.fast.metal_kernel  # or anything with its signature, such as the simulator's
 ):                                     # the kernel: q, qsum, codes, scales, biases -> out
@@ -158,7 +171,16 @@ def qdot_kernel(
     return metal_kernel(name='qdot', input_names=['q', 'qsum', 'codes', 'scales', 'biases'],
                         output_names=['out'], header=QDOT_METAL, source=QDOT_BODY)
 
-# %% ../nbs/02_qdot.ipynb #81464836
+# %% ../nbs/02_qdot.ipynb #846aba2d
+def _launch_inputs(q, p, group_size, bits):
+    "What the kernel reads, from queries (L, D) and keys over (N, D) with axis -1"
+    p, q = _checked(q, p, group_size, bits), q.astype(mx.float32)
+    if p.axis != -1 or q.ndim != 2 or p.codes.ndim != 2:
+        _bad('q, p', f'{q.ndim} and {p.codes.ndim} dimensions, axis {p.axis}', '2 and 2, axis -1')
+    qsum = q.reshape(q.shape[0], -1, group_size).sum(-1)
+    return [premask(q, bits), qsum, *p[:3]]
+
+# %% ../nbs/02_qdot.ipynb #2e48eae8
 def qdot_launch(
     kernel,             # what qdot_kernel returned
     q:mx.array,         # queries (L, D)
@@ -167,11 +189,8 @@ def qdot_launch(
     bits:int=4          # bits a code: 4 or 8
 )->mx.array:            # scores (L, N), float32
     "Divide q and sum its groups, then run a thread a score. ValueError as `qdot`, and for batches or axis -2."
-    p, q = _checked(q, p, group_size, bits), q.astype(mx.float32)
-    if p.axis != -1 or q.ndim != 2 or p.codes.ndim != 2:
-        _bad('q, p', f'{q.ndim} and {p.codes.ndim} dimensions, axis {p.axis}', '2 and 2, axis -1')
-    (L, D), N = q.shape, p.codes.shape[0]
-    qsum = q.reshape(L, -1, group_size).sum(-1)
-    return kernel(inputs=[premask(q, bits), qsum, *p[:3]], grid=(N, L, 1), threadgroup=(32, 1, 1),
-                  template=[('D', D), ('GS', group_size), ('BITS', bits)],
+    inputs = _launch_inputs(q, p, group_size, bits)
+    (L, D), N = q.shape, inputs[2].shape[0]
+    template = [('D', D), ('GS', group_size), ('BITS', bits)]
+    return kernel(inputs=inputs, template=template, grid=(N, L, 1), threadgroup=(32, 1, 1),
                   output_shapes=[(L, N)], output_dtypes=[mx.float32])[0]

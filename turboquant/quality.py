@@ -7,12 +7,12 @@ __all__ = ['BASE', 'FORMATS', 'Fact', 'CANDIDATES', 'logprobs', 'teacher_forced'
            'table', 'novel', 'float32_model', 'stored', 'passage', 'ask', 'says', 'compare_facts', 'facts_table',
            'quality_arguments', 'facts_arguments', 'quality_main', 'facts_main', 'main']
 
-# %% ../nbs/16a_quality.ipynb #10f34eb7
+# %% ../nbs/16a_quality.ipynb #f9ec15ab
 import argparse, json, math, re, sys
 from collections import namedtuple
 from pathlib import Path
 
-# %% ../nbs/16a_quality.ipynb #9494104b
+# %% ../nbs/16a_quality.ipynb #c10dbd34
 import turboquant                                          # before MLX, so that it finds a fast BLAS
 import numpy as np
 import mlx.core as mx
@@ -20,34 +20,34 @@ from tqdm import tqdm
 from .generate import context_limit, encode, generate, kv_bytes
 from .lm import KINDS, default_model_path, load, make_prompt_cache
 
-# %% ../nbs/16a_quality.ipynb #ccd454c7
+# %% ../nbs/16a_quality.ipynb #82683546
 def logprobs(model, ids, cache=None):
-    "Log-probabilities (n, V), float32, of what follows each of the n token `ids`, whose keys and values go into `cache`"
+    "Log-probabilities (n, V), float32, of what follows each of the n `ids`, whose keys and values go into `cache`"
     l = model(mx.array(ids)[None], cache=cache)[0].astype(mx.float32)          # (1, n) -> (1, n, V) -> (n, V)
     return l - mx.logsumexp(l, axis=-1, keepdims=True)
 
-# %% ../nbs/16a_quality.ipynb #902891ff
+# %% ../nbs/16a_quality.ipynb #19c5718a
 def teacher_forced(model, ids, cache, chunk=256):
-    "Feed `ids` to `cache` by chunks; yield for each the log-probabilities (n, V) and the n token ids that truly come next"
+    "Feed `ids` to `cache` by chunks; yield for each the log-probabilities (n, V) and the n ids that truly come next"
     for i in range(0, len(ids) - 1, chunk):
         y = mx.array(ids[i + 1:i + chunk + 1])
         yield logprobs(model, ids[i:i + chunk], cache)[:y.size], y
 
-# %% ../nbs/16a_quality.ipynb #62b35daf
+# %% ../nbs/16a_quality.ipynb #05eb6fa4
 def distance(p, q, y):
     """Three arrays (n,) from the reference log-probabilities `p`, others `q`, both (n, V), and the true next ids `y` (n,):
     −log q(y) in nats, KL(p‖q) in nats, and whether both put the same token first"""
     nll = -mx.take_along_axis(q, y[:, None], axis=-1)[:, 0]
     return [np.array(x) for x in (nll, (mx.exp(p)*(p - q)).sum(-1), p.argmax(-1) == q.argmax(-1))]
 
-# %% ../nbs/16a_quality.ipynb #0dec0bf2
+# %% ../nbs/16a_quality.ipynb #474b450e
 def cache_bits(cache):
-    "Bits in use per cached number, counting everything that the layers of `cache` hold: codes, scales, biases, exact tokens"
+    "Bits in use per cached number: codes, scales, biases and exact tokens of all layers of `cache`; ValueError if empty"
     used, half = kv_bytes(cache)
     if not half: raise ValueError('cache: got an empty one, wanted at least one token in it')
     return 16*used/half
 
-# %% ../nbs/16a_quality.ipynb #49a9481b
+# %% ../nbs/16a_quality.ipynb #9789793b
 BASE, FORMATS = 'unquantised', ('int4', 'int4-token', 'k8v4', 'int8')
 
 def _makers(formats):
@@ -55,30 +55,34 @@ def _makers(formats):
     out = {BASE: lambda m: make_prompt_cache(m, kv='fp16')}
     for f in formats:
         ok = isinstance(f, tuple) and len(f) == 2 and callable(f[1])
-        if not ok and f not in KINDS: raise ValueError(f"formats: got {f!r}, wanted one of {', '.join(KINDS)} or a pair (name, model -> cache)")
+        if not ok and f not in KINDS:
+            raise ValueError(f"formats: got {f!r}, wanted one of {', '.join(KINDS)} or a pair (name, model -> cache)")
         name, make = f if ok else (f, lambda m, f=f: make_prompt_cache(m, kv=f))
         out[name] = make
     return out
 
-# %% ../nbs/16a_quality.ipynb #3f953121
+# %% ../nbs/16a_quality.ipynb #9b8aebeb
 def _ids(model, tokenizer, text, tokens, chunk):
     "The first `tokens` ids of `text`, all arguments checked"
     for n, x, lo in (('tokens', tokens, 2), ('chunk', chunk, 1)):
-        if isinstance(x, bool) or not isinstance(x, int) or x < lo: raise ValueError(f'{n}: got {x!r}, wanted a whole number from {lo}')
+        if isinstance(x, bool) or not isinstance(x, int) or x < lo:
+            raise ValueError(f'{n}: got {x!r}, wanted a whole number from {lo}')
     limit, ids = context_limit(model), encode(tokenizer, text)[:tokens]
     if limit and tokens > limit: raise ValueError(f'tokens: got {tokens}, wanted at most {limit}: the context of this model')
     if len(ids) < tokens: raise ValueError(f'text: got {len(ids)} tokens, wanted at least {tokens}')
     return ids
 
-# %% ../nbs/16a_quality.ipynb #44651767
+# %% ../nbs/16a_quality.ipynb #967c17f1
 def compare(model, tokenizer, text, formats=FORMATS, *, tokens=2048, chunk=256, progress=True):
     """Run the first `tokens` tokens of `text` through `model` once for each cache format, `chunk` at a time; returns a list
     of rows (`row`), the unquantised cache first. `formats`: names of `make_prompt_cache`, or pairs (name, model -> cache).
     `progress`: show a bar on a terminal. ValueError for an unknown format, a text too short, more tokens than the model takes."""
     ids, makers = _ids(model, tokenizer, text, tokens, chunk), _makers(formats)
     caches = {n: make(model) for n, make in makers.items()}
-    runs, each = {n: teacher_forced(model, ids, c, chunk) for n, c in caches.items()}, {n: [] for n in caches}
-    with tqdm(total=(len(ids) - 1)*len(runs), unit='tok', desc='teacher forcing', disable=None if progress else True) as bar:
+    runs = {n: teacher_forced(model, ids, c, chunk) for n, c in caches.items()}
+    each = {n: [] for n in caches}
+    off = None if progress else True                       # None: shown on a terminal only
+    with tqdm(total=(len(ids) - 1)*len(runs), unit='tok', desc='teacher forcing', disable=off) as bar:
         for p, y in runs.pop(BASE):
             for n in each:
                 each[n].append(distance(p, p if n == BASE else next(runs[n])[0], y))
@@ -86,27 +90,28 @@ def compare(model, tokenizer, text, formats=FORMATS, *, tokens=2048, chunk=256, 
     base = np.concatenate([e[0] for e in each[BASE]])
     return [row(n, each[n], caches[n], base) for n in caches]
 
-# %% ../nbs/16a_quality.ipynb #bea701a4
+# %% ../nbs/16a_quality.ipynb #f4dd42df
 def row(name, chunks, cache, base):
     """One row of the table, a dict: ppl, its `increase` over the unquantised cache in % with its standard error `se`,
     `kl` in nats, `top1` in %, `bits` per value in use, `allocated` bits per value, `bytes` in use, and `each` position's arrays"""
     nll, kl, same = (np.concatenate(x).astype(float) for x in zip(*chunks))
     d, (used, half) = nll - base, kv_bytes(cache)
-    up = math.exp(d.mean())
-    return dict(format=name, ppl=math.exp(nll.mean()), increase=100*(up - 1), se=float(100*up*d.std(ddof=1))/math.sqrt(len(d)) if len(d) > 1 else 0.,
-                kl=float(kl.mean()), top1=float(100*same.mean()), bits=cache_bits(cache), allocated=16*sum(c.nbytes for c in cache)/half,
-                bytes=used, positions=len(d), each=dict(nll=nll, kl=kl, same=same))
+    up, n = math.exp(d.mean()), len(d)
+    return dict(format=name, ppl=math.exp(nll.mean()), increase=100*(up - 1),
+                se=float(100*up*d.std(ddof=1))/math.sqrt(n) if n > 1 else 0.,
+                kl=float(kl.mean()), top1=float(100*same.mean()), bits=cache_bits(cache),
+                allocated=16*sum(c.nbytes for c in cache)/half, bytes=used, positions=n, each=dict(nll=nll, kl=kl, same=same))
 
-# %% ../nbs/16a_quality.ipynb #15849208
+# %% ../nbs/16a_quality.ipynb #7f52e117
 def table(rows):
     "The rows of `compare` as a text"
     out = [f"{'cache':14}{'bits/value':>10}{'perplexity':>12}{'increase':>10}{'± s.e.':>8}{'KL (nats)':>11}{'top-1 agrees':>14}"]
-    for r in rows:
+    for r in rows:                                         # the reference has no distances
         far = '' if r['format'] == BASE else f"{r['increase']:+9.1f}%{r['se']:7.1f}%{r['kl']:11.4f}{r['top1']:13.1f}%"
         out.append(f"{r['format']:14}{r['bits']:10.2f}{r['ppl']:12.2f}{far}")
     return '\n'.join(out)
 
-# %% ../nbs/16a_quality.ipynb #d6971fdd
+# %% ../nbs/16a_quality.ipynb #68744b38
 def novel():
     "The text of data/alice.txt: Alice's Adventures in Wonderland, Lewis Carroll, 1865, in the public domain"
     return (Path(turboquant.__file__).parent/'data'/'alice.txt').read_text(encoding='utf-8')
@@ -117,15 +122,15 @@ def float32_model(path=None):
     model.set_dtype(mx.float32)
     return model, tokenizer
 
-# %% ../nbs/16a_quality.ipynb #02010e78
+# %% ../nbs/16a_quality.ipynb #cc76c920
 def stored(name):
     "The measured results in data/`name`.json: a dict with the command, the machine and the rows"
     path = Path(turboquant.__file__).parent/'data'/f'{name}.json'
-    if not path.exists(): raise ValueError(f'name: got {name!r}, wanted results in the package: quality or facts')
+    if not path.exists(): raise ValueError(f'name: got {name!r}, wanted quality or facts')
     return json.loads(path.read_text(encoding='utf-8'))
 
-# %% ../nbs/16a_quality.ipynb #187b6d9b
-Fact = namedtuple('Fact', 'begins question key')           # where in the novel the passage begins; the question; a word of the answer
+# %% ../nbs/16a_quality.ipynb #5e757462
+Fact = namedtuple('Fact', 'begins question key')           # the passage's first words, the question, a word of the answer
 
 def passage(tokenizer, text, begins, tokens=300):
     "The `tokens` tokens of `text` from the words `begins` on, as a text"
@@ -133,7 +138,7 @@ def passage(tokenizer, text, begins, tokens=300):
     if at < 0: raise ValueError(f'begins: got {begins!r}, wanted words of the text')
     return tokenizer.decode(tokenizer.encode(text[at:at + 8*tokens])[:tokens])
 
-# %% ../nbs/16a_quality.ipynb #b322cf11
+# %% ../nbs/16a_quality.ipynb #584edc63
 CANDIDATES = [Fact(*l.split(' | ')) for l in """
 Alice was beginning to get | What colour were the White Rabbit's eyes? | pink
 Down, down, down. There was nothing | What is the name of Alice's cat? | Dinah
@@ -165,9 +170,9 @@ The King laid his hand upon her arm | In which country are the pyramids of Giza?
 We had the best of educations | What is the capital of Germany? | Berlin
 """.strip().splitlines()]
 
-# %% ../nbs/16a_quality.ipynb #d3b6af40
+# %% ../nbs/16a_quality.ipynb #22b85849
 def ask(model, tokenizer, text, fact, kv, tokens=300, max_tokens=24):
-    "The greedy answer to `fact` after its passage, with a cache of format `kv`: a dict with the tokens read and those packed, too"
+    "The greedy answer to `fact` after its passage with a cache of format `kv`, and the tokens read and packed: a dict"
     said = f"{passage(tokenizer, text, fact.begins, tokens)}\n\nQuestion: {fact.question}\nAnswer in one short sentence."
     cache, ids = make_prompt_cache(model, kv=kv), encode(tokenizer, [dict(role='user', content=said)])
     answer = generate(model, tokenizer, ids, cache=cache, max_tokens=max_tokens).strip()
@@ -177,45 +182,51 @@ def says(answer, key):
     "Does `answer` contain `key`, a word or alternatives a|b, as a whole word, its plural included, in any case?"
     return re.search(rf'\b(?:{key})s?\b', answer, re.I) is not None
 
-# %% ../nbs/16a_quality.ipynb #8c8aa15b
-def compare_facts(model, tokenizer, text, formats=('int4', 'int4-token'), candidates=CANDIDATES, *, n=10, tokens=300, max_tokens=24, progress=True):
+# %% ../nbs/16a_quality.ipynb #12dac38f
+def compare_facts(model, tokenizer, text, formats=('int4', 'int4-token'), candidates=CANDIDATES, *, n=10, tokens=300,
+                  max_tokens=24, progress=True):
     """Ask `candidates` with the unquantised cache until `n` answers hold their key, then those `n` with each of `formats`.
     Returns a row for each question asked: `kept`, `packed` tokens, `answers` and `right`, dicts by format.
     ValueError for an unknown format, or when fewer than `n` candidates are answered right."""
     for f in formats:
         if f not in KINDS: raise ValueError(f"formats: got {f!r}, wanted names of {', '.join(KINDS)}")
     rows, kept, one = [], [], lambda f, kv: ask(model, tokenizer, text, f, kv, tokens, max_tokens)
-    with tqdm(total=n*(1 + len(formats)), unit='answer', desc='questions', disable=None if progress else True) as bar:
+    off = None if progress else True
+    with tqdm(total=n*(1 + len(formats)), unit='answer', desc='questions', disable=off) as bar:
         for f in candidates:
             if len(kept) == n: break
             rows.append(_fact_row(f, one(f, 'fp16')))
             if rows[-1]['kept']: kept.append((f, rows[-1])); bar.update()
-        if len(kept) < n: raise ValueError(f'candidates: got {len(kept)} that the unquantised cache answers right, wanted {n}')
+        if len(kept) < n: raise ValueError(f'candidates: got {len(kept)} answered right without quantising, wanted {n}')
         for f, r in kept:
             for kv in formats: _add_answer(r, kv, one(f, kv)); bar.update()
     return rows
 
-# %% ../nbs/16a_quality.ipynb #c91d4b78
+# %% ../nbs/16a_quality.ipynb #8fa75072
 def _fact_row(fact, got):
     right = says(got['answer'], fact.key)
-    return dict(**fact._asdict(), kept=right, read=got['read'], packed=0, answers={BASE: got['answer']}, right={BASE: right})
+    return dict(**fact._asdict(), kept=right, read=got['read'], packed=0,
+                answers={BASE: got['answer']}, right={BASE: right})
 
 def _add_answer(row, kv, got):
     row['answers'][kv], row['right'][kv] = got['answer'], says(got['answer'], row['key'])
     row['packed'] = max(row['packed'], got['packed'])
 
-# %% ../nbs/16a_quality.ipynb #734c7e61
+# %% ../nbs/16a_quality.ipynb #fd376277
 def facts_table(rows):
     "The kept rows of `compare_facts` as a text, and how many are answered right"
     kept = [r for r in rows if r['kept']]
     out = [f"asked {len(rows)}, answered right with the unquantised cache: {len(kept)}"]
     for i, r in enumerate(kept, 1):
         out.append(f"\n{i}. {r['question']}   [{r['read']} tokens read, {r['packed']} of them packed]")
-        out += [f"   {'right' if r['right'][k] else 'WRONG'}  {k:12} {' '.join(a.split())}" for k, a in r['answers'].items()]
-    formats = list(kept[0]['answers'])[1:] if kept else []
-    return '\n'.join(out + [''] + [f"{k}: {sum(r['right'][k] for r in kept)} of {len(kept)} right, {sum(r['answers'][k] == r['answers'][BASE] for r in kept)} word for word the same" for k in formats])
+        for k, a in r['answers'].items():
+            out.append(f"   {'right' if r['right'][k] else 'WRONG'}  {k:12} {' '.join(a.split())}")
+    for k in list(kept[0]['answers'])[1:] if kept else []:
+        right, same = (sum(f(r) for r in kept) for f in (lambda r: r['right'][k], lambda r: r['answers'][k] == r['answers'][BASE]))
+        out.append(f"\n{k}: {right} of {len(kept)} right, {same} word for word the same")
+    return '\n'.join(out)
 
-# %% ../nbs/16a_quality.ipynb #5c269576
+# %% ../nbs/16a_quality.ipynb #8a9f9de7
 def _model_arguments(p):
     p.add_argument('--model', help='a GGUF file, an mlx-lm folder or a hub repo; SmolLM2-135M-Instruct by default, in float32')
     p.add_argument('--text', help='a text file; by default data/alice.txt, the novel that comes with the package')
@@ -224,16 +235,18 @@ def _model_arguments(p):
 def quality_arguments(p):
     "The arguments of turboquant-bench quality, added to the parser `p`"
     _model_arguments(p)
-    p.add_argument('--formats', nargs='+', default=list(FORMATS), choices=list(KINDS), metavar='FORMAT', help=f"of {', '.join(KINDS)}")
+    p.add_argument('--formats', nargs='+', default=list(FORMATS), choices=list(KINDS), metavar='FORMAT',
+                   help=f"of {', '.join(KINDS)}")
     p.add_argument('--tokens', type=int, default=2048); p.add_argument('--chunk', type=int, default=256)
 
 def facts_arguments(p):
     "The arguments of turboquant-bench facts, added to the parser `p`"
     _model_arguments(p)
-    p.add_argument('--formats', nargs='+', default=['int4', 'int4-token'], choices=list(KINDS), metavar='FORMAT', help=f"of {', '.join(KINDS)}")
+    p.add_argument('--formats', nargs='+', default=['int4', 'int4-token'], choices=list(KINDS), metavar='FORMAT',
+                   help=f"of {', '.join(KINDS)}")
     p.add_argument('--n', type=int, default=10, help='how many questions that the unquantised cache answers right')
 
-# %% ../nbs/16a_quality.ipynb #cd0194f2
+# %% ../nbs/16a_quality.ipynb #cba65512
 def _inputs(a):
     "(model, tokenizer, text) of the arguments"
     text = Path(a.text).read_text(encoding='utf-8') if a.text else novel()
@@ -248,7 +261,7 @@ def _report(a, **kw):
                text=Path(a.text).name if a.text else 'data/alice.txt', info=info(), **kw)
     if a.json: Path(a.json).write_text(json.dumps(out, indent=1, ensure_ascii=False) + '\n', encoding='utf-8')
 
-# %% ../nbs/16a_quality.ipynb #3febdde3
+# %% ../nbs/16a_quality.ipynb #3e45480a
 def quality_main(a):
     "turboquant-bench quality"
     model, tokenizer, text = _inputs(a)
@@ -263,7 +276,7 @@ def facts_main(a):
     print(facts_table(rows))
     _report(a, rows=rows)
 
-# %% ../nbs/16a_quality.ipynb #76a39acc
+# %% ../nbs/16a_quality.ipynb #8dbf6ac1
 def main(argv=None):
     "python -m turboquant.quality quality | facts"
     p = argparse.ArgumentParser('python -m turboquant.quality', description='What a cache format costs a model.')
@@ -275,5 +288,5 @@ def main(argv=None):
     try: a.run(a)
     except (ValueError, OSError) as e: sys.exit(str(e))
 
-# %% ../nbs/16a_quality.ipynb #f4325b3e
+# %% ../nbs/16a_quality.ipynb #a2b3d3de
 if __name__ == '__main__' and '__file__' in globals(): main()

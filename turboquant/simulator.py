@@ -7,18 +7,18 @@ __all__ = ['METAL_RUNTIME', 'METAL_PRELUDE', 'CompilerMissing', 'find_compiler',
            'MetalKernel', 'metal_kernel', 'Trace', 'coalescing', 'draw_lanes', 'draw_coalescing', 'draw_timeline',
            'step_lanes']
 
-# %% ../nbs/05_simulator.ipynb #4e3597ce
+# %% ../nbs/05_simulator.ipynb #137a9287
 import ctypes,functools,hashlib,operator,os,platform,re,shutil,subprocess,sys,tempfile
 from pathlib import Path
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 
-# %% ../nbs/05_simulator.ipynb #5a8f4ba0
+# %% ../nbs/05_simulator.ipynb #63b8f1e2
 class CompilerMissing(RuntimeError):
     "No C++ compiler was found on this machine"
 
-# %% ../nbs/05_simulator.ipynb #2df894b0
+# %% ../nbs/05_simulator.ipynb #b17c2ea0
 @functools.lru_cache(maxsize=None)
 def _version(path):
     "First line of the compiler's `--version`, or None where it does not run"
@@ -26,7 +26,7 @@ def _version(path):
     except OSError: return None
     return r.stdout.splitlines()[0] if r.returncode == 0 and r.stdout else None
 
-# %% ../nbs/05_simulator.ipynb #089a63ca
+# %% ../nbs/05_simulator.ipynb #fc912019
 def find_compiler() -> tuple:
     "(path, version line) of the C++ compiler: $CXX, else the first of c++, g++, clang++; CompilerMissing if none"
     tried = [os.environ['CXX']] if os.environ.get('CXX') else ['c++', 'g++', 'clang++']
@@ -36,7 +36,7 @@ def find_compiler() -> tuple:
     raise CompilerMissing(f"no C++ compiler: tried {', '.join(tried)}. Install g++ or clang++ "
         "(Debian: apt install g++; macOS: xcode-select --install) or set CXX")
 
-# %% ../nbs/05_simulator.ipynb #5b09a0db
+# %% ../nbs/05_simulator.ipynb #8d9cd14b
 @functools.lru_cache(maxsize=None)
 def _cpu():
     "A string that differs between processors that run different instructions"
@@ -47,7 +47,7 @@ def _cpu():
     keys = ('model name', 'flags', 'Features', 'CPU part')
     return platform.machine() + ''.join(sorted({l for l in lines if l.startswith(keys)}))
 
-# %% ../nbs/05_simulator.ipynb #c6b9a475
+# %% ../nbs/05_simulator.ipynb #ad7e6bf2
 def cache_folder() -> Path:
     "Where compiled libraries are kept: turboquant/ in $XDG_CACHE_HOME or ~/.cache"
     root = os.environ.get('XDG_CACHE_HOME') or Path.home()/'.cache'
@@ -55,17 +55,17 @@ def cache_folder() -> Path:
     p.mkdir(parents=True, exist_ok=True)
     return p
 
-# %% ../nbs/05_simulator.ipynb #448f17f2
+# %% ../nbs/05_simulator.ipynb #a81584cc
 def _run(cmd):
     "Run a compiler; its complaints become a RuntimeError"
     r = subprocess.run(cmd, capture_output=True, text=True)
     if r.returncode: raise RuntimeError(f"{' '.join(cmd)}\n{r.stderr.strip()}")
 
-# %% ../nbs/05_simulator.ipynb #c358f469
+# %% ../nbs/05_simulator.ipynb #a32d392e
 _loaded = {}
 _LINK = ('-l', '-L', '-Wl,', '-pthread', '-undefined', 'dynamic_lookup', '-framework')
 
-# %% ../nbs/05_simulator.ipynb #be05b3e7
+# %% ../nbs/05_simulator.ipynb #d2ef10bd
 def compile_cpp(source: str,             # C++17 text; functions to be called are extern "C"
                 name: str = 'kernel',    # used in file names only
                 flags: list = ()         # further compiler and linker flags, such as -O3
@@ -83,7 +83,7 @@ def compile_cpp(source: str,             # C++17 text; functions to be called ar
         _loaded[str(path)] = ctypes.CDLL(str(path))
     return _loaded[str(path)]
 
-# %% ../nbs/05_simulator.ipynb #9a85ba32
+# %% ../nbs/05_simulator.ipynb #4dcf55a3
 def _build(cxx, source, path, flags):
     "Compile `source` to the shared library `path`, through a folder of its own and a rename"
     with tempfile.TemporaryDirectory(dir=path.parent) as d:
@@ -95,7 +95,7 @@ def _build(cxx, source, path, flags):
         _run([cxx, '-shared', str(obj), '-o', str(lib), *link])
         os.replace(lib, path)
 
-# %% ../nbs/05_simulator.ipynb #d0158931
+# %% ../nbs/05_simulator.ipynb #8bb1cf99
 _RT_FIBER = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -112,52 +112,74 @@ _RT_FIBER = r'''
 #define SYM(x) x
 #endif
 extern "C" void mk_switch(void** save, void* to);
+'''
+
+# %% ../nbs/05_simulator.ipynb #c36f2ead
+_RT_FIBER += r'''
 #ifdef __x86_64__
-asm(".text\n.globl " SYM("mk_switch") "\n" SYM("mk_switch") ":\n"
-    "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
-    "movq %rsp,(%rdi)\nmovq %rsi,%rsp\n"
-    "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n");
+asm(".text\n.globl " SYM("mk_switch") "\n" SYM(
+    "mk_switch") ":\n"
+                 "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
+                 "movq %rsp,(%rdi)\nmovq %rsi,%rsp\n"
+                 "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n");
 static void* fiber(char* top, void (*f)()) {
   void** s = (void**)((uintptr_t)top & ~(uintptr_t)15);
-  *--s = 0;                       // keeps the stack aligned as after a call
-  *--s = (void*)f;                // where ret goes
+  *--s = 0;  // keeps the stack aligned as after a call
+  *--s = (void*)f;  // where ret goes
   for (int i = 0; i < 6; i++) *--s = 0;
   return s;
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #64db5c87
+_RT_FIBER += r'''
 #else
-asm(".text\n.p2align 2\n.globl " SYM("mk_switch") "\n" SYM("mk_switch") ":\n"
-    "sub sp, sp, #160\n"
-    "stp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\nstp x25, x26, [sp, #48]\n"
-    "stp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\n"
-    "stp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\nstp d12, d13, [sp, #128]\nstp d14, d15, [sp, #144]\n"
-    "mov x9, sp\nstr x9, [x0]\nmov sp, x1\n"
-    "ldp x19, x20, [sp]\nldp x21, x22, [sp, #16]\nldp x23, x24, [sp, #32]\nldp x25, x26, [sp, #48]\n"
-    "ldp x27, x28, [sp, #64]\nldp x29, x30, [sp, #80]\n"
-    "ldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\nldp d14, d15, [sp, #144]\n"
-    "add sp, sp, #160\nret\n");
+asm(".text\n.p2align 2\n.globl " SYM("mk_switch") "\n" SYM(
+    "mk_switch") ":\n"
+                 "sub sp, sp, #160\n"
+                 "stp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\nstp x25, x26, [sp, #48]\n"
+                 "stp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\n"
+                 "stp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\nstp d12, d13, [sp, #128]\nstp d14, d15, [sp, #144]\n"
+                 "mov x9, sp\nstr x9, [x0]\nmov sp, x1\n"
+                 "ldp x19, x20, [sp]\nldp x21, x22, [sp, #16]\nldp x23, x24, [sp, #32]\nldp x25, x26, [sp, #48]\n"
+                 "ldp x27, x28, [sp, #64]\nldp x29, x30, [sp, #80]\n"
+                 "ldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\nldp d14, d15, [sp, #144]\n"
+                 "add sp, sp, #160\nret\n");
 static void* fiber(char* top, void (*f)()) {
   uint64_t* s = (uint64_t*)((uintptr_t)top & ~(uintptr_t)15) - 20;
   memset(s, 0, 160);
-  s[11] = (uint64_t)f;            // x30, the return address
+  s[11] = (uint64_t)f;  // x30, the return address
   return s;
 }
 #endif
+'''
+
+# %% ../nbs/05_simulator.ipynb #bd416099
+_RT_FIBER += r'''
 #else
 #include <ucontext.h>
 extern "C" void mk_switch(void** save, void* to);
-struct Ctx { ucontext_t u; };
-void mk_switch(void** save, void* to) { ucontext_t here; *save = &here; swapcontext(&here, (ucontext_t*)to); }
+struct Ctx {
+  ucontext_t u;
+};
+void mk_switch(void** save, void* to) {
+  ucontext_t here;
+  *save = &here;
+  swapcontext(&here, (ucontext_t*)to);
+}
 static void* fiber(char* top, void (*f)()) {
   ucontext_t* u = (ucontext_t*)(((uintptr_t)top - sizeof(ucontext_t) - 64) & ~(uintptr_t)63);
   getcontext(u);
-  u->uc_stack.ss_size = 200 << 10; u->uc_stack.ss_sp = (char*)u - (200 << 10); u->uc_link = 0;
+  u->uc_stack.ss_size = 200 << 10;
+  u->uc_stack.ss_sp = (char*)u - (200 << 10);
+  u->uc_link = 0;
   makecontext(u, f, 0);
   return u;
 }
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #b06935ff
+# %% ../nbs/05_simulator.ipynb #59131065
 _RT_STATE = r'''
 enum { READY, AT_GROUP, AT_SIMD, AT_QUAD, DONE };
 enum { FLAG_DEVICE = 1, FLAG_TG = 2 };
@@ -166,109 +188,254 @@ static const uint32_t ATOMIC = ~0u;
 static const size_t STACK = 256 << 10, SLOT = 1 << 20, GUARD = (size_t)8 << 30;
 
 struct Lane {
-  void* sp; int id, state, line; const char *op, *file;
-  uint32_t tg, sg, dev, dsg;      // barriers passed that order threadgroup memory (group, simdgroup), device memory (the same)
-  uint32_t xtg, xsg;              // barriers passed of any kind; simdgroup operations passed: both keep a write behind an earlier read
+  void* sp;
+  int id, state, line;
+  const char *op, *file;
+  uint32_t tg, sg, dev,
+      dsg;  // barriers passed that order threadgroup memory (group, simdgroup), device memory (the same)
+  uint32_t xtg,
+      xsg;  // barriers passed of any kind; simdgroup operations passed: both keep a write behind an earlier read
 };
-struct Meet {                     // where the lanes of one simdgroup (or quad) hand each other a value
-  alignas(64) char slot[32][32]; char result[64];
-  uint32_t mask, done; int n; const char *op, *file; int line;
+'''
+
+# %% ../nbs/05_simulator.ipynb #89fe77ee
+_RT_STATE += r'''
+struct Meet {  // where the lanes of one simdgroup (or quad) hand each other a value
+  alignas(64) char slot[32][32];
+  char result[64];
+  uint32_t mask, done;
+  int n;
+  const char *op, *file;
+  int line;
 };
-struct Pair { Meet m[2]; int cur; };
-struct Shadow {                   // what is known of one byte of threadgroup memory
-  uint32_t gen, w_tg, w_sg, r_tg, r_sg, r2_sg, rmask; int16_t w, r, r2; uint64_t wpc, rpc;
+struct Pair {
+  Meet m[2];
+  int cur;
 };
-struct Owner { uint32_t group, dev, dsg; int32_t lane; uint64_t pc; };
+'''
+
+# %% ../nbs/05_simulator.ipynb #0e115cf5
+_RT_STATE += r'''
+struct Shadow {  // what is known of one byte of threadgroup memory
+  uint32_t gen, w_tg, w_sg, r_tg, r_sg, r2_sg, rmask;
+  int16_t w, r, r2;
+  uint64_t wpc, rpc;
+};
+struct Owner {
+  uint32_t group, dev, dsg;
+  int32_t lane;
+  uint64_t pc;
+};
+'''
+
+# %% ../nbs/05_simulator.ipynb #fc008f6c
+_RT_STATE += r'''
 struct Buffer {
-  char *lo, *hi; int32_t item, writable, atomic, ready; char name[64];
-  uint8_t* written; Owner* owner; int32_t grain;
+  char *lo, *hi;
+  int32_t item, writable, atomic, ready;
+  char name[64];
+  uint8_t* written;
+  Owner* owner;
+  int32_t grain;
 };
-struct Site { char* base; size_t bytes; uint32_t gen, shadow; int line; const char *file, *name; int item; };
-struct SiteInfo { int64_t id, bytes, item; char name[64]; };
-struct Event { uint32_t group, step; uint16_t lane, kind; int32_t where; int64_t offset; uint32_t size, epoch; uint64_t pc; };
-struct Error { int32_t kind, lane, line; uint32_t group[3]; uint64_t pc, pc2, base; char file[128], text[1024]; };
-struct Ids { uint32_t grid_pos[3], tg_pos[3], tgid[3], index, lane, simd, tg_size[3]; };
+struct Site {
+  char* base;
+  size_t bytes;
+  uint32_t gen, shadow;
+  int line;
+  const char *file, *name;
+  int item;
+};
+struct SiteInfo {
+  int64_t id, bytes, item;
+  char name[64];
+};
+'''
+
+# %% ../nbs/05_simulator.ipynb #b3d82bef
+_RT_STATE += r'''
+struct Event {
+  uint32_t group, step;
+  uint16_t lane, kind;
+  int32_t where;
+  int64_t offset;
+  uint32_t size, epoch;
+  uint64_t pc;
+};
+struct Error {
+  int32_t kind, lane, line;
+  uint32_t group[3];
+  uint64_t pc, pc2, base;
+  char file[128], text[1024];
+};
+struct Ids {
+  uint32_t grid_pos[3], tg_pos[3], tgid[3], index, lane, simd, tg_size[3];
+};
+'''
+
+# %% ../nbs/05_simulator.ipynb #81b53b1f
+_RT_STATE += r'''
 struct Launch {
   uint32_t grid[3], tg[3], groups[3];
-  int32_t checks, trace, workers, nbuf; uint64_t seed, limit; uint32_t maxmem, pad;
+  int32_t checks, trace, workers, nbuf;
+  uint64_t seed, limit;
+  uint32_t maxmem, pad;
   void (*lane)(void**, const Ids*, const Launch*);
-  void** args; Buffer* bufs;
-  Error* err; Event* events; uint64_t nevents, cap, next, total, image;
-  SiteInfo* sites; int32_t nsites, pad2;
+  void** args;
+  Buffer* bufs;
+  Error* err;
+  Event* events;
+  uint64_t nevents, cap, next, total, image;
+  SiteInfo* sites;
+  int32_t nsites, pad2;
 };
+'''
+
+# %% ../nbs/05_simulator.ipynb #110f084e
+_RT_STATE += r'''
 struct Worker {
-  Launch* L; Lane lane[MAXL]; int n, nready, ndone, head; int ready[MAXL];
-  int cur; uint32_t gen, dims[3], gpos[3], glin; void* home;
-  int at_group; const char *gop, *gfile; int gline; unsigned gflags;
+  Launch* L;
+  Lane lane[MAXL];
+  int n, nready, ndone, head;
+  int ready[MAXL];
+  int cur;
+  uint32_t gen, dims[3], gpos[3], glin;
+  void* home;
+  int at_group;
+  const char *gop, *gfile;
+  int gline;
+  unsigned gflags;
   Pair simd[32], quad[256];
-  char *stacks, *arena; Site site[MAXSITE]; size_t used; Shadow* shadow; int nsite;
-  uint64_t rng; uint32_t step; bool failed; int spins;
-  struct { char* p; unsigned n; int other; uint64_t pc, pc2; char old[64]; bool on; const char* what; } pend;
+  char *stacks, *arena;
+  Site site[MAXSITE];
+  size_t used;
+  Shadow* shadow;
+  int nsite;
+  uint64_t rng;
+  uint32_t step;
+  bool failed;
+  int spins;
+  struct {
+    char* p;
+    unsigned n;
+    int other;
+    uint64_t pc, pc2;
+    char old[64];
+    bool on;
+    const char* what;
+  } pend;
   char *im_lo, *im_hi;
 };
 static thread_local Worker* W;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t rnd(Worker* w) { w->rng ^= w->rng << 13; w->rng ^= w->rng >> 7; w->rng ^= w->rng << 17; return w->rng; }
+static uint64_t rnd(Worker* w) {
+  w->rng ^= w->rng << 13;
+  w->rng ^= w->rng >> 7;
+  w->rng ^= w->rng << 17;
+  return w->rng;
+}
 '''
 
-# %% ../nbs/05_simulator.ipynb #9aecf6f8
+# %% ../nbs/05_simulator.ipynb #a6574339
 _RT_ERRORS = r'''
-static void fail(const char* text, int lane, int line, const char* file, uint64_t pc = 0, uint64_t pc2 = 0) {
-  Worker* w = W; Error* e = w->L->err;
+static void fail(
+    const char* text, int lane, int line, const char* file, uint64_t pc = 0, uint64_t pc2 = 0) {
+  Worker* w = W;
+  Error* e = w->L->err;
   pthread_mutex_lock(&lock);
   if (!e->kind) {
-    e->kind = 1; e->lane = lane; e->line = line; e->pc = pc; e->pc2 = pc2;
+    e->kind = 1;
+    e->lane = lane;
+    e->line = line;
+    e->pc = pc;
+    e->pc2 = pc2;
     memcpy(e->group, w->gpos, 12);
     snprintf(e->file, sizeof e->file, "%s", file ? file : "");
     snprintf(e->text, sizeof e->text, "%s", text);
-    Dl_info d; if (pc && dladdr((void*)pc, &d)) e->base = (uint64_t)d.dli_fbase;
+    Dl_info d;
+    if (pc && dladdr((void*)pc, &d)) e->base = (uint64_t)d.dli_fbase;
   }
   pthread_mutex_unlock(&lock);
   w->failed = true;
-  void* dead; mk_switch(&dead, w->home);   // abandon every lane of the group
+  void* dead;
+  mk_switch(&dead, w->home);  // abandon every lane of the group
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #08b5fff0
+# %% ../nbs/05_simulator.ipynb #17a639db
 _RT_SCHEDULER = r'''
 static void event(Worker* w, int kind, int where, int64_t off, unsigned size, uint64_t pc) {
-  Launch* L = w->L; Lane& l = w->lane[w->cur];
+  Launch* L = w->L;
+  Lane& l = w->lane[w->cur];
   if (L->nevents < L->cap)
-    L->events[L->nevents++] = {w->glin, w->step++, (uint16_t)w->cur, (uint16_t)kind, where, off, size, l.tg, pc};
+    L->events[L->nevents++] = {
+        w->glin, w->step++, (uint16_t)w->cur, (uint16_t)kind, where, off, size, l.tg, pc};
 }
-static void push(Worker* w, int i) { w->lane[i].state = READY; w->ready[(w->head + w->nready++) % MAXL] = i; }
+static void push(Worker* w, int i) {
+  w->lane[i].state = READY;
+  w->ready[(w->head + w->nready++) % MAXL] = i;
+}
 static int pop(Worker* w) {
   if (w->L->seed) {
     int k = (w->head + rnd(w) % w->nready) % MAXL, t = w->ready[k];
-    w->ready[k] = w->ready[w->head]; w->ready[w->head] = t;
+    w->ready[k] = w->ready[w->head];
+    w->ready[w->head] = t;
   }
-  int i = w->ready[w->head]; w->head = (w->head + 1) % MAXL; w->nready--; return i;
+  int i = w->ready[w->head];
+  w->head = (w->head + 1) % MAXL;
+  w->nready--;
+  return i;
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #db87850f
+_RT_SCHEDULER += r'''
 static void release_simd(Worker* w, int scope, int unit, Pair* p) {
   int width = scope == AT_QUAD ? 4 : 32, lo = unit * width, hi = lo + width < w->n ? lo + width : w->n;
-  for (int i = lo; i < hi; i++) if (w->lane[i].state == scope) push(w, i);
+  for (int i = lo; i < hi; i++)
+    if (w->lane[i].state == scope) push(w, i);
   p->cur ^= 1;
-  Meet& next = p->m[p->cur]; next.n = 0; next.mask = 0; next.done = 0;   // every lane that is here has left that one
+  Meet& next = p->m[p->cur];
+  next.n = 0;
+  next.mask = 0;
+  next.done = 0;  // every lane that is here has left that one
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #24a617e1
+_RT_SCHEDULER += r'''
 static int listing(char* s, size_t cap, Worker* w, int lo, int hi, bool (*in)(Lane&), int max = 4) {
-  int n = 0, shown = 0; size_t at = 0; s[0] = 0;
-  for (int i = lo; i < hi; i++) if (in(w->lane[i])) {
-    int j = i; while (j + 1 < hi && in(w->lane[j + 1])) j++;
-    if (shown++ < max && at < cap - 24) at += snprintf(s + at, cap - at, i == j ? "%s%d" : "%s%d-%d", shown > 1 ? ", " : "", i, j);
-    n += j - i + 1; i = j;
-  }
+  int n = 0, shown = 0;
+  size_t at = 0;
+  s[0] = 0;
+  for (int i = lo; i < hi; i++)
+    if (in(w->lane[i])) {
+      int j = i;
+      while (j + 1 < hi && in(w->lane[j + 1])) j++;
+      if (shown++ < max && at < cap - 24)
+        at += snprintf(s + at, cap - at, i == j ? "%s%d" : "%s%d-%d", shown > 1 ? ", " : "", i, j);
+      n += j - i + 1;
+      i = j;
+    }
   if (shown > max) snprintf(s + at, cap - at, ", ...");
   return n;
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #9a01618d
+_RT_SCHEDULER += r'''
 static void stuck(Worker* w) {
   char text[900], who[120], rest[300] = "";
-  Lane* first = 0;                                     // a narrower rendezvous is the more telling one
+  Lane* first = 0;  // a narrower rendezvous is the more telling one
   for (int s = AT_QUAD; s >= AT_GROUP; s--)
-    for (int i = 0; i < w->n && !first; i++) if (w->lane[i].state == s) first = &w->lane[i];
+    for (int i = 0; i < w->n && !first; i++)
+      if (w->lane[i].state == s) first = &w->lane[i];
   int width = first->state == AT_QUAD ? 4 : first->state == AT_SIMD ? 32 : MAXL;
   int lo = first->id / width * width, hi = lo + width < w->n ? lo + width : w->n;
-  static thread_local Lane* ref; ref = first;
-  int k = listing(who, sizeof who, w, lo, hi, [](Lane& l) { return l.state == ref->state && l.line == ref->line && !strcmp(l.op, ref->op); });
+  static thread_local Lane* ref;
+  ref = first;
+  int k = listing(who, sizeof who, w, lo, hi,
+      [](Lane& l) { return l.state == ref->state && l.line == ref->line && !strcmp(l.op, ref->op); });
   for (int i = lo; i < hi; i++) {
     Lane& l = w->lane[i];
     if (l.state == first->state && l.line == first->line) continue;
@@ -276,59 +443,122 @@ static void stuck(Worker* w) {
     else snprintf(rest, sizeof rest, "lane %d waits at %s on line %d", i, l.op, l.line);
     break;
   }
-  snprintf(text, sizeof text, "%s reached by only %d of the %d lanes of its %s (lanes %s); %s", first->op, k, hi - lo,
-           width == 4 ? "quad" : width == 32 ? "simdgroup" : "threadgroup", who, rest);
+  snprintf(text, sizeof text, "%s reached by only %d of the %d lanes of its %s (lanes %s); %s", first->op,
+      k, hi - lo,
+      width == 4        ? "quad"
+          : width == 32 ? "simdgroup"
+                        : "threadgroup",
+      who, rest);
   fail(text, first->id, first->line, first->file);
 }
-static bool unstick(Worker* w) {                       // unchecked: as hardware does, the lanes that are here go on
+'''
+
+# %% ../nbs/05_simulator.ipynb #93df2c96
+_RT_SCHEDULER += r'''
+static bool unstick(Worker* w) {  // unchecked: as hardware does, the lanes that are here go on
   for (int scope = AT_QUAD; scope >= AT_SIMD; scope--) {
     int width = scope == AT_QUAD ? 4 : 32;
-    for (int i = 0; i < w->n; i++) if (w->lane[i].state == scope) {
-      int u = i / width; Pair* p = scope == AT_QUAD ? &w->quad[u] : &w->simd[u];
-      release_simd(w, scope, u, p); return true;
-    }
+    for (int i = 0; i < w->n; i++)
+      if (w->lane[i].state == scope) {
+        int u = i / width;
+        Pair* p = scope == AT_QUAD ? &w->quad[u] : &w->simd[u];
+        release_simd(w, scope, u, p);
+        return true;
+      }
   }
-  if (w->at_group) { w->at_group = 0; for (int i = 0; i < w->n; i++) if (w->lane[i].state == AT_GROUP) push(w, i); return true; }
+  if (w->at_group) {
+    w->at_group = 0;
+    for (int i = 0; i < w->n; i++)
+      if (w->lane[i].state == AT_GROUP) push(w, i);
+    return true;
+  }
   return false;
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #47e4b999
+_RT_SCHEDULER += r'''
 static void yield_from(Worker* w, void** save) {
   if (!w->nready) {
-    if (w->ndone == w->n) { mk_switch(save, w->home); return; }
+    if (w->ndone == w->n) {
+      mk_switch(save, w->home);
+      return;
+    }
     if (w->L->checks || !unstick(w)) stuck(w);
   }
   int i = pop(w);
-  if (save == &w->lane[i].sp) { w->cur = i; return; }
-  w->cur = i; mk_switch(save, w->lane[i].sp);
+  if (save == &w->lane[i].sp) {
+    w->cur = i;
+    return;
+  }
+  w->cur = i;
+  mk_switch(save, w->lane[i].sp);
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #cf60b714
+_RT_SCHEDULER += r'''
 static void flush(Worker* w);
 static void body() {
-  Worker* w = W; int i = w->cur; Launch* L = w->L; Ids d;
+  Worker* w = W;
+  int i = w->cur;
+  Launch* L = w->L;
+  Ids d;
   unsigned x = i % w->dims[0], y = i / w->dims[0] % w->dims[1], z = i / w->dims[0] / w->dims[1];
   unsigned at[3] = {x, y, z};
   for (int k = 0; k < 3; k++) {
-    d.tg_pos[k] = at[k]; d.tgid[k] = w->gpos[k]; d.tg_size[k] = w->dims[k]; d.grid_pos[k] = w->gpos[k] * L->tg[k] + at[k];
+    d.tg_pos[k] = at[k];
+    d.tgid[k] = w->gpos[k];
+    d.tg_size[k] = w->dims[k];
+    d.grid_pos[k] = w->gpos[k] * L->tg[k] + at[k];
   }
-  d.index = i; d.lane = i % 32; d.simd = i / 32;
+  d.index = i;
+  d.lane = i % 32;
+  d.simd = i / 32;
   L->lane(L->args, &d, L);
   if (w->pend.on) flush(w);
-  w->lane[i].state = DONE; w->ndone++;
+  w->lane[i].state = DONE;
+  w->ndone++;
   yield_from(w, &w->lane[i].sp);
 }
-static void clear(Pair& p) { p.cur = 0; for (Meet& m : p.m) { m.n = 0; m.mask = 0; m.done = 0; } }
+'''
+
+# %% ../nbs/05_simulator.ipynb #0a101d9b
+_RT_SCHEDULER += r'''
+static void clear(Pair& p) {
+  p.cur = 0;
+  for (Meet& m : p.m) {
+    m.n = 0;
+    m.mask = 0;
+    m.done = 0;
+  }
+}
 static void run_group(Worker* w, uint64_t g) {
-  Launch* L = w->L; w->n = 1; w->glin = (uint32_t)g; w->gen++;
-  w->gpos[0] = g % L->groups[0]; w->gpos[1] = g / L->groups[0] % L->groups[1]; w->gpos[2] = g / L->groups[0] / L->groups[1];
+  Launch* L = w->L;
+  w->n = 1;
+  w->glin = (uint32_t)g;
+  w->gen++;
+  w->gpos[0] = g % L->groups[0];
+  w->gpos[1] = g / L->groups[0] % L->groups[1];
+  w->gpos[2] = g / L->groups[0] / L->groups[1];
   for (int k = 0; k < 3; k++) {
     uint32_t left = L->grid[k] - w->gpos[k] * L->tg[k];
-    w->dims[k] = left < L->tg[k] ? left : L->tg[k]; w->n *= w->dims[k];
+    w->dims[k] = left < L->tg[k] ? left : L->tg[k];
+    w->n *= w->dims[k];
   }
-  w->nready = w->ndone = w->head = w->at_group = 0; w->used = 0; w->pend.on = false; w->spins = 0;
+  w->nready = w->ndone = w->head = w->at_group = 0;
+  w->used = 0;
+  w->pend.on = false;
+  w->spins = 0;
   w->rng = (L->seed + 1) * 0x9E3779B97F4A7C15ull ^ (g * 0xD1B54A32D192ED03ull + 7);
   for (int i = 0; i < (w->n + 31) / 32; i++) clear(w->simd[i]);
   for (int i = 0; i < (w->n + 3) / 4; i++) clear(w->quad[i]);
   for (int i = 0; i < w->n; i++) {
-    Lane& l = w->lane[i]; l = Lane(); l.id = i;
-    l.sp = fiber(w->stacks + (size_t)(i + 1) * STACK - (i * 17 % 61) * 64, body);   // staggered, so that stacks do not share cache sets
+    Lane& l = w->lane[i];
+    l = Lane();
+    l.id = i;
+    l.sp = fiber(w->stacks + (size_t)(i + 1) * STACK - (i * 17 % 61) * 64,
+        body);  // staggered, so that stacks do not share cache sets
     push(w, i);
   }
   w->cur = pop(w);
@@ -336,81 +566,137 @@ static void run_group(Worker* w, uint64_t g) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #35b044b5
+# %% ../nbs/05_simulator.ipynb #7eb530a1
 _RT_MEETINGS = r'''
-extern "C" void* rt_meet(int scope, const char* op, const void* v, unsigned size, int line, const char* file) {
-  Worker* w = W; int i = w->cur; Lane& l = w->lane[i];
+extern "C" void* rt_meet(
+    int scope, const char* op, const void* v, unsigned size, int line, const char* file) {
+  Worker* w = W;
+  int i = w->cur;
+  Lane& l = w->lane[i];
   if (w->pend.on) flush(w);
-  int width = scope == AT_QUAD ? 4 : 32, u = i / width, lo = u * width, hi = lo + width < w->n ? lo + width : w->n;
+  int width = scope == AT_QUAD ? 4 : 32, u = i / width, lo = u * width,
+      hi = lo + width < w->n ? lo + width : w->n;
   Pair* p = scope == AT_QUAD ? &w->quad[u] : &w->simd[u];
   Meet* m = &p->m[p->cur];
-  if (m->n == 0) { m->op = op; m->line = line; m->file = file; }
-  else if (w->L->checks && (m->line != line || strcmp(m->op, op))) {
+  if (m->n == 0) {
+    m->op = op;
+    m->line = line;
+    m->file = file;
+  } else if (w->L->checks && (m->line != line || strcmp(m->op, op))) {
     char t[400];
-    snprintf(t, sizeof t, "%s reached by only some lanes of its %s: lane %d waits at %s on line %d", op, width == 4 ? "quad" : "simdgroup",
-             lo + __builtin_ctz(m->mask), m->op, m->line);
+    snprintf(t, sizeof t, "%s reached by only some lanes of its %s: lane %d waits at %s on line %d", op,
+        width == 4 ? "quad" : "simdgroup", lo + __builtin_ctz(m->mask), m->op, m->line);
     fail(t, i, line, file);
   }
   memcpy(m->slot[i - lo], v, size);
-  m->mask |= 1u << (i - lo); m->n++;
-  l.op = op; l.line = line; l.file = file;
+  m->mask |= 1u << (i - lo);
+  m->n++;
+  l.op = op;
+  l.line = line;
+  l.file = file;
   if (w->L->trace) event(w, scope == AT_QUAD ? 5 : 4, line, 0, 0, 0);
   int expect = hi - lo;
-  if (!w->L->checks) for (int k = lo; k < hi; k++) expect -= w->lane[k].state == DONE;
+  if (!w->L->checks)
+    for (int k = lo; k < hi; k++) expect -= w->lane[k].state == DONE;
   if (m->n == expect) release_simd(w, scope, u, p);
-  else { l.state = scope; yield_from(w, &l.sp); }
+  else {
+    l.state = scope;
+    yield_from(w, &l.sp);
+  }
   if (scope == AT_SIMD) l.xsg++;
   return m;
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #a9b490ce
+_RT_MEETINGS += r'''
 extern "C" void rt_barrier(int scope, unsigned flags, const char* op, int line, const char* file) {
-  Worker* w = W; int i = w->cur; Lane& l = w->lane[i];
+  Worker* w = W;
+  int i = w->cur;
+  Lane& l = w->lane[i];
   if (scope == AT_SIMD) {
-    char z = 0; rt_meet(AT_SIMD, op, &z, 1, line, file);
+    char z = 0;
+    rt_meet(AT_SIMD, op, &z, 1, line, file);
     if (flags & FLAG_TG) l.sg++;
     if (flags & FLAG_DEVICE) l.dsg++;
     return;
   }
   if (w->pend.on) flush(w);
   if (w->L->trace) event(w, 3, line, 0, flags, 0);
-  l.op = op; l.line = line; l.file = file;
-  if (w->at_group == 0) { w->gop = op; w->gline = line; w->gfile = file; w->gflags = flags; }
-  else if (w->L->checks && (w->gline != line || strcmp(w->gfile, file))) {
-    char t[300]; int o = 0; while (w->lane[o].state != AT_GROUP) o++;
-    snprintf(t, sizeof t, "%s reached by only some lanes of its threadgroup: lane %d waits at %s on line %d", op, o, w->gop, w->gline);
+  l.op = op;
+  l.line = line;
+  l.file = file;
+  if (w->at_group == 0) {
+    w->gop = op;
+    w->gline = line;
+    w->gfile = file;
+    w->gflags = flags;
+  } else if (w->L->checks && (w->gline != line || strcmp(w->gfile, file))) {
+    char t[300];
+    int o = 0;
+    while (w->lane[o].state != AT_GROUP) o++;
+    snprintf(t, sizeof t,
+        "%s reached by only some lanes of its threadgroup: lane %d waits at %s on line %d", op, o, w->gop,
+        w->gline);
     fail(t, i, line, file);
   }
   w->at_group++;
   int expect = w->L->checks ? w->n : w->n - w->ndone;
   if (w->at_group == expect) {
     w->at_group = 0;
-    for (int k = 0; k < w->n; k++) if (w->lane[k].state == AT_GROUP) push(w, k);
-    if (w->L->seed) { push(w, i); yield_from(w, &l.sp); }
-  } else { l.state = AT_GROUP; yield_from(w, &l.sp); }
+    for (int k = 0; k < w->n; k++)
+      if (w->lane[k].state == AT_GROUP) push(w, k);
+    if (w->L->seed) {
+      push(w, i);
+      yield_from(w, &l.sp);
+    }
+  } else {
+    l.state = AT_GROUP;
+    yield_from(w, &l.sp);
+  }
   l.xtg++;
   if (flags & FLAG_TG) l.tg++;
   if (flags & FLAG_DEVICE) l.dev++;
 }
-extern "C" void rt_spin() {           // called by atomics, so that a lane that waits for another lets it run
-  Worker* w = W;
-  if (++w->spins % 256 == 0 && w->nready) { push(w, w->cur); yield_from(w, &w->lane[w->cur].sp); }
-}
-extern "C" unsigned rt_lane() { return W->cur % 32; }
-extern "C" void rt_fail(const char* text, int line, const char* file, uint64_t pc) { if (W) fail(text, W->cur, line, file, pc ? pc - 1 : 0); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #422f8725
+# %% ../nbs/05_simulator.ipynb #7f7bc2c9
+_RT_MEETINGS += r'''
+extern "C" void rt_spin() {  // called by atomics, so that a lane that waits for another lets it run
+  Worker* w = W;
+  if (++w->spins % 256 == 0 && w->nready) {
+    push(w, w->cur);
+    yield_from(w, &w->lane[w->cur].sp);
+  }
+}
+extern "C" unsigned rt_lane() { return W->cur % 32; }
+extern "C" void rt_fail(const char* text, int line, const char* file, uint64_t pc) {
+  if (W) fail(text, W->cur, line, file, pc ? pc - 1 : 0);
+}
+'''
+
+# %% ../nbs/05_simulator.ipynb #d9371b7b
 _RT_MEMORY = r'''
 extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, int line, const char* file) {
-  Worker* w = W; Site& s = w->site[site];
+  Worker* w = W;
+  Site& s = w->site[site];
   if (s.gen != w->gen) {
     char t[300];
     if (site >= MAXSITE) fail("more than 64 threadgroup arrays", w->cur, line, file);
     if (bytes > SLOT / 2 || w->used + bytes > w->L->maxmem) {
-      snprintf(t, sizeof t, "threadgroup memory: %s brings the total to %zu bytes, over the %u that a threadgroup may use", name, w->used + bytes, w->L->maxmem);
+      snprintf(t, sizeof t,
+          "threadgroup memory: %s brings the total to %zu bytes, over the %u that a threadgroup may use",
+          name, w->used + bytes, w->L->maxmem);
       fail(t, w->cur, line, file);
     }
-    s.gen = w->gen; s.bytes = bytes; s.base = w->arena + site * SLOT + SLOT / 4 + site * 192; s.shadow = (uint32_t)w->used;
-    s.line = line; s.file = file; s.name = name; s.item = item;
+    s.gen = w->gen;
+    s.bytes = bytes;
+    s.base = w->arena + site * SLOT + SLOT / 4 + site * 192;
+    s.shadow = (uint32_t)w->used;
+    s.line = line;
+    s.file = file;
+    s.name = name;
+    s.item = item;
     w->used += (bytes + 15) / 16 * 16;
     if (site >= w->nsite) w->nsite = site + 1;
   }
@@ -418,51 +704,100 @@ extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, in
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b7da4c9a
+# %% ../nbs/05_simulator.ipynb #5f5b6859
 _RT_RACES = r'''
 static bool wrote_before(Worker* w, Lane& me, int who, uint32_t tg, uint32_t sg) {
   return who == w->cur || tg < me.tg || (who / 32 == w->cur / 32 && sg < me.sg);
 }
-static bool read_before(Worker* w, Lane& me, int who, uint32_t sg) { return who == w->cur || (who / 32 == w->cur / 32 && sg < me.xsg); }
+static bool read_before(Worker* w, Lane& me, int who, uint32_t sg) {
+  return who == w->cur || (who / 32 == w->cur / 32 && sg < me.xsg);
+}
+'''
+
+# %% ../nbs/05_simulator.ipynb #8bae4ee1
+_RT_RACES += r'''
 static void flush(Worker* w) {
-  auto& p = w->pend; p.on = false;
-  if (!memcmp(p.p, p.old, p.n)) return;               // the same value again: harmless
+  auto& p = w->pend;
+  p.on = false;
+  if (!memcmp(p.p, p.old, p.n)) return;  // the same value again: harmless
   fail(p.what, w->cur, 0, 0, p.pc, p.pc2);
 }
-static void pending(Worker* w, char* p, unsigned n, int other, uint64_t pc, uint64_t pc2, const char* text) {
+static void pending(
+    Worker* w, char* p, unsigned n, int other, uint64_t pc, uint64_t pc2, const char* text) {
   static thread_local char keep[400];
   if (w->pend.on || n > 64) return;
   snprintf(keep, sizeof keep, "%s", text);
-  w->pend.p = p; w->pend.n = n; w->pend.other = other; w->pend.pc = pc; w->pend.pc2 = pc2; w->pend.what = keep; w->pend.on = true;
+  w->pend.p = p;
+  w->pend.n = n;
+  w->pend.other = other;
+  w->pend.pc = pc;
+  w->pend.pc2 = pc2;
+  w->pend.what = keep;
+  w->pend.on = true;
   memcpy(w->pend.old, p, n);
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #5a60c855
+_RT_RACES += r'''
 static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, uint64_t pc) {
-  int k = (int)((p - w->arena) / SLOT); Site& s = w->site[k]; char t[400];
+  int k = (int)((p - w->arena) / SLOT);
+  Site& s = w->site[k];
+  char t[400];
   int64_t off = p - s.base;
   if (s.gen != w->gen || off < 0 || off + n > s.bytes) {
     long item = s.item ? s.item : 1;
-    snprintf(t, sizeof t, "%s out of bounds: element %ld of threadgroup array %s, which has %zu", write ? "write" : "read",
-             (long)(off >= 0 ? off / item : -((-off + item - 1) / item)), s.name, s.bytes / item);
+    snprintf(t, sizeof t, "%s out of bounds: element %ld of threadgroup array %s, which has %zu",
+        write ? "write" : "read", (long)(off >= 0 ? off / item : -((-off + item - 1) / item)), s.name,
+        s.bytes / item);
     fail(t, w->cur, 0, 0, pc);
   }
   if (w->L->trace) event(w, write, 1000 + k, off, n, pc);
-  Lane& me = w->lane[w->cur]; int i = w->cur; bool done = false;
+'''
+
+# %% ../nbs/05_simulator.ipynb #baaf2e28
+_RT_RACES += r'''
+  Lane& me = w->lane[w->cur];
+  int i = w->cur;
+  bool done = false;
   for (unsigned b = 0; b < n; b++) {
     Shadow& h = w->shadow[s.shadow + off + b];
-    if (h.gen != w->gen) { h = Shadow(); h.gen = w->gen; h.w = h.r = h.r2 = -1; }
+    if (h.gen != w->gen) {
+      h = Shadow();
+      h.gen = w->gen;
+      h.w = h.r = h.r2 = -1;
+    }
     if (!write && h.w < 0) {
-      snprintf(t, sizeof t, "read of uninitialised threadgroup memory: element %ld of %s, which no lane has written so far", (long)(off / s.item), s.name);
+      snprintf(t, sizeof t,
+          "read of uninitialised threadgroup memory: element %ld of %s, which no lane has written so far",
+          (long)(off / s.item), s.name);
       fail(t, i, 0, 0, pc);
     }
-    if (atomic) { h.w = (int16_t)i; h.w_tg = ATOMIC; h.wpc = pc; h.rmask = 0; h.r = h.r2 = -1; continue; }
+    if (atomic) {
+      h.w = (int16_t)i;
+      h.w_tg = ATOMIC;
+      h.wpc = pc;
+      h.rmask = 0;
+      h.r = h.r2 = -1;
+      continue;
+    }
     if (h.w >= 0 && h.w_tg != ATOMIC && !done && !wrote_before(w, me, h.w, h.w_tg, h.w_sg)) {
       if (!write) {
-        snprintf(t, sizeof t, "race: lane %d reads element %ld of threadgroup array %s, which lane %d wrote with no barrier between", i, (long)(off / s.item), s.name, h.w);
+        snprintf(t, sizeof t,
+            "race: lane %d reads element %ld of threadgroup array %s, which lane %d wrote with no barrier between",
+            i, (long)(off / s.item), s.name, h.w);
         fail(t, i, 0, 0, pc, h.wpc);
       }
-      snprintf(t, sizeof t, "race: lanes %d and %d write different values to element %ld of threadgroup array %s with no barrier between", h.w, i, (long)(off / s.item), s.name);
-      pending(w, p, n, h.w, pc, h.wpc, t); done = true;
+      snprintf(t, sizeof t,
+          "race: lanes %d and %d write different values to element %ld of threadgroup array %s with no barrier between",
+          h.w, i, (long)(off / s.item), s.name);
+      pending(w, p, n, h.w, pc, h.wpc, t);
+      done = true;
     }
+'''
+
+# %% ../nbs/05_simulator.ipynb #fcf331ef
+_RT_RACES += r'''
     if (write) {
       int bad = -1;
       if (h.rmask && h.r_tg == me.xtg) {
@@ -471,87 +806,142 @@ static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, u
         else if (h.rmask & ~(1u << (i / 32))) bad = __builtin_ctz(h.rmask & ~(1u << (i / 32))) * 32;
       }
       if (bad >= 0 && !done) {
-        snprintf(t, sizeof t, "race: lane %d overwrites element %ld of threadgroup array %s, which lane %d read with no barrier between", i, (long)(off / s.item), s.name, bad);
-        pending(w, p, n, bad, pc, h.rpc, t); done = true;
+        snprintf(t, sizeof t,
+            "race: lane %d overwrites element %ld of threadgroup array %s, which lane %d read with no barrier between",
+            i, (long)(off / s.item), s.name, bad);
+        pending(w, p, n, bad, pc, h.rpc, t);
+        done = true;
       }
-      h.w = (int16_t)i; h.w_tg = me.tg; h.w_sg = me.sg; h.wpc = pc;
+      h.w = (int16_t)i;
+      h.w_tg = me.tg;
+      h.w_sg = me.sg;
+      h.wpc = pc;
     } else {
-      if (h.r_tg != me.xtg || !h.rmask) { h.rmask = 0; h.r = h.r2 = -1; h.r_tg = me.xtg; }
+      if (h.r_tg != me.xtg || !h.rmask) {
+        h.rmask = 0;
+        h.r = h.r2 = -1;
+        h.r_tg = me.xtg;
+      }
       h.rmask |= 1u << (i / 32);
-      if (h.r != i) { h.r2 = h.r; h.r2_sg = h.r_sg; }
-      h.r = (int16_t)i; h.r_sg = me.xsg; h.rpc = pc;
+      if (h.r != i) {
+        h.r2 = h.r;
+        h.r2_sg = h.r_sg;
+      }
+      h.r = (int16_t)i;
+      h.r_sg = me.xsg;
+      h.rpc = pc;
     }
   }
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #a0904af4
+# %% ../nbs/05_simulator.ipynb #0f0b3321
 _RT_BUFFERS = r'''
 static void buf_access(Worker* w, int k, char* p, unsigned n, bool write, bool atomic, uint64_t pc) {
-  Buffer& b = w->L->bufs[k]; int64_t off = p - b.lo; char t[400];
+  Buffer& b = w->L->bufs[k];
+  int64_t off = p - b.lo;
+  char t[400];
   if (off < 0 || p + n > b.hi) {
     long item = b.item, e = (long)(off >= 0 ? off / item : -((-off + item - 1) / item));
-    snprintf(t, sizeof t, "%s out of bounds: element %ld of %s, which has %ld", write ? "write" : "read", e, b.name, (long)((b.hi - b.lo) / item));
+    snprintf(t, sizeof t, "%s out of bounds: element %ld of %s, which has %ld", write ? "write" : "read", e,
+        b.name, (long)((b.hi - b.lo) / item));
     fail(t, w->cur, 0, 0, pc);
   }
-  if (write && !b.writable) { snprintf(t, sizeof t, "write to input %s", b.name); fail(t, w->cur, 0, 0, pc); }
+  if (write && !b.writable) {
+    snprintf(t, sizeof t, "write to input %s", b.name);
+    fail(t, w->cur, 0, 0, pc);
+  }
   if (w->L->trace) event(w, write, k, off, n, pc);
   if (!b.writable) return;
+'''
+
+# %% ../nbs/05_simulator.ipynb #31daf65c
+_RT_BUFFERS += r'''
   Lane& me = w->lane[w->cur];
-  if (!write && !b.ready) for (unsigned i = 0; i < n; i++) if (!b.written[off + i]) {
-    snprintf(t, sizeof t, "read of uninitialised output: element %ld of %s", (long)(off / b.item), b.name);
-    fail(t, w->cur, 0, 0, pc);
-  }
+  if (!write && !b.ready)
+    for (unsigned i = 0; i < n; i++)
+      if (!b.written[off + i]) {
+        snprintf(
+            t, sizeof t, "read of uninitialised output: element %ld of %s", (long)(off / b.item), b.name);
+        fail(t, w->cur, 0, 0, pc);
+      }
   if (write) memset(b.written + off, 1, n);
-  if (atomic) { for (int64_t g = off / b.grain; g <= (off + n - 1) / b.grain; g++) b.owner[g].group = 0; return; }
+  if (atomic) {
+    for (int64_t g = off / b.grain; g <= (off + n - 1) / b.grain; g++) b.owner[g].group = 0;
+    return;
+  }
   for (int64_t g = off / b.grain; g <= (off + (int64_t)n - 1) / b.grain; g++) {
     Owner& o = b.owner[g];
     bool same = o.group == w->glin + 1;
-    bool ok = !o.group || (same && (o.lane == w->cur || o.dev < me.dev || (o.lane / 32 == w->cur / 32 && o.dsg < me.dsg)));
+    bool ok = !o.group ||
+        (same && (o.lane == w->cur || o.dev < me.dev || (o.lane / 32 == w->cur / 32 && o.dsg < me.dsg)));
     if (!ok) {
       char who[80];
-      if (same) snprintf(who, sizeof who, "lane %d", o.lane); else snprintf(who, sizeof who, "lane %d of threadgroup %u", o.lane, o.group - 1);
+      if (same) snprintf(who, sizeof who, "lane %d", o.lane);
+      else snprintf(who, sizeof who, "lane %d of threadgroup %u", o.lane, o.group - 1);
       if (!write) {
-        snprintf(t, sizeof t, "race: reads element %ld of %s, which %s wrote with no device barrier between", (long)(off / b.item), b.name, who);
+        snprintf(t, sizeof t,
+            "race: reads element %ld of %s, which %s wrote with no device barrier between",
+            (long)(off / b.item), b.name, who);
         fail(t, w->cur, 0, 0, pc, o.pc);
       }
-      snprintf(t, sizeof t, "race: writes to element %ld of %s a value other than %s wrote there, with no barrier between", (long)(off / b.item), b.name, who);
+      snprintf(t, sizeof t,
+          "race: writes to element %ld of %s a value other than %s wrote there, with no barrier between",
+          (long)(off / b.item), b.name, who);
       pending(w, p, n, o.lane, pc, o.pc, t);
     }
-    if (write) { o.group = w->glin + 1; o.lane = w->cur; o.dev = me.dev; o.dsg = me.dsg; o.pc = pc; }
+    if (write) {
+      o.group = w->glin + 1;
+      o.lane = w->cur;
+      o.dev = me.dev;
+      o.dsg = me.dsg;
+      o.pc = pc;
+    }
   }
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #4c9a1514
+_RT_BUFFERS += r'''
 static void access(char* p, unsigned n, bool write, bool atomic, uint64_t pc, bool lenient = false) {
   Worker* w = W;
   if (!w || w->failed) return;
-  if (p >= w->stacks && p < w->stacks + MAXL * STACK) return;          // a lane's own variables
+  if (p >= w->stacks && p < w->stacks + MAXL * STACK) return;  // a lane's own variables
   if (w->pend.on) flush(w);
   if (p >= w->arena && p < w->arena + MAXSITE * SLOT) return tg_access(w, p, n, write, atomic, pc);
   Launch* L = w->L;
   for (int k = 0; k < L->nbuf; k++)
     if (p >= L->bufs[k].lo && p < L->bufs[k].hi) return buf_access(w, k, p, n, write, atomic, pc);
   if (p >= w->im_lo && p < w->im_hi) return;
-  for (int k = 0; k < L->nbuf; k++)                                    // a guard zone belongs to the buffer it surrounds
-    if (p >= L->bufs[k].lo - GUARD && p < L->bufs[k].hi + GUARD) return buf_access(w, k, p, n, write, atomic, pc);
+  for (int k = 0; k < L->nbuf; k++)  // a guard zone belongs to the buffer it surrounds
+    if (p >= L->bufs[k].lo - GUARD && p < L->bufs[k].hi + GUARD)
+      return buf_access(w, k, p, n, write, atomic, pc);
   Dl_info d;
-  if (dladdr(p, &d) && (uint64_t)d.dli_fbase == L->image) {            // a constant table of the kernel
+  if (dladdr(p, &d) && (uint64_t)d.dli_fbase == L->image) {  // a constant table of the kernel
     if (!w->im_lo || p < w->im_lo) w->im_lo = p;
     if (p + n > w->im_hi) w->im_hi = p + n;
     return;
   }
   if (lenient) return;
-  fail(write ? "write through a pointer into no buffer" : "read through a pointer into no buffer", w->cur, 0, 0, pc);
+  fail(write ? "write through a pointer into no buffer" : "read through a pointer into no buffer", w->cur,
+      0, 0, pc);
 }
-extern "C" void rt_access(void* p, unsigned n, int write, void* pc) { access((char*)p, n, write & 1, false, (uint64_t)pc - 1, write & 2); }   // 2: the prelude's own, may go anywhere
+'''
+
+# %% ../nbs/05_simulator.ipynb #600cb95f
+_RT_BUFFERS += r'''
+extern "C" void rt_access(void* p, unsigned n, int write, void* pc) {
+  access((char*)p, n, write & 1, false, (uint64_t)pc - 1, write & 2);
+}  // 2: the prelude's own, may go anywhere
 extern "C" void rt_atomic(void* p, unsigned n, int write, void* pc) {
   if (W->L->checks) access((char*)p, n, write, true, (uint64_t)pc - 1);
   rt_spin();
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #6a437c94
+# %% ../nbs/05_simulator.ipynb #ae31ccd3
 _RT_LAUNCH = r'''
-extern "C" void* rt_map(size_t bytes, size_t skew) {                   // memory with 8 GB of nothing on both sides
+extern "C" void* rt_map(size_t bytes, size_t skew) {  // memory with 8 GB of nothing on both sides
   size_t body = (bytes + skew + 16384 + 16383) / 16384 * 16384;
   char* p = (char*)mmap(0, 2 * GUARD + body, PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return 0;
@@ -562,51 +952,88 @@ extern "C" void rt_unmap(void* q, size_t bytes, size_t skew) {
   size_t body = (bytes + skew + 16384 + 16383) / 16384 * 16384;
   munmap((char*)q - skew - GUARD, 2 * GUARD + body);
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #f978e5a5
+_RT_LAUNCH += r'''
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static Worker* pool[256]; static int npool;
+static Worker* pool[256];
+static int npool;
 static char* reserve(size_t n) {
   void* p = mmap(0, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? 0 : (char*)p;
 }
 static Worker* take() {
-  pthread_mutex_lock(&pool_lock); Worker* w = npool ? pool[--npool] : 0; pthread_mutex_unlock(&pool_lock);
+  pthread_mutex_lock(&pool_lock);
+  Worker* w = npool ? pool[--npool] : 0;
+  pthread_mutex_unlock(&pool_lock);
   if (w) return w;
   w = (Worker*)reserve(sizeof(Worker));
-  w->stacks = reserve((MAXL + 1) * STACK); w->arena = reserve(MAXSITE * SLOT);
+  w->stacks = reserve((MAXL + 1) * STACK);
+  w->arena = reserve(MAXSITE * SLOT);
   w->shadow = (Shadow*)reserve(((32 << 10) + 16 * MAXSITE + 65536) * sizeof(Shadow));
   return w;
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #fb761ec4
+_RT_LAUNCH += r'''
 static void* work(void* arg) {
-  Launch* L = (Launch*)arg; Worker* w = take(); Worker* before = W; W = w;
-  w->L = L; w->failed = false; w->im_lo = w->im_hi = 0; w->step = 0;
+  Launch* L = (Launch*)arg;
+  Worker* w = take();
+  Worker* before = W;
+  W = w;
+  w->L = L;
+  w->failed = false;
+  w->im_lo = w->im_hi = 0;
+  w->step = 0;
   for (;;) {
     uint64_t g = __atomic_fetch_add(&L->next, 1, __ATOMIC_RELAXED);
     if (g >= L->total || L->err->kind) break;
     run_group(w, g);
     if (w->failed) break;
   }
-  if (L->trace) for (int i = 0; i < w->nsite; i++) if (w->site[i].gen == w->gen) {          // for the pictures
-    SiteInfo& o = L->sites[L->nsites++];
-    o.id = i; o.bytes = w->site[i].bytes; o.item = w->site[i].item; snprintf(o.name, sizeof o.name, "%s", w->site[i].name);
-  }
+  if (L->trace)
+    for (int i = 0; i < w->nsite; i++)
+      if (w->site[i].gen == w->gen) {  // for the pictures
+        SiteInfo& o = L->sites[L->nsites++];
+        o.id = i;
+        o.bytes = w->site[i].bytes;
+        o.item = w->site[i].item;
+        snprintf(o.name, sizeof o.name, "%s", w->site[i].name);
+      }
   W = before;
-  pthread_mutex_lock(&pool_lock); if (npool < 256) pool[npool++] = w; pthread_mutex_unlock(&pool_lock);
+  pthread_mutex_lock(&pool_lock);
+  if (npool < 256) pool[npool++] = w;
+  pthread_mutex_unlock(&pool_lock);
   return 0;
 }
-extern "C" void* rt_base(void* p) { Dl_info d; return dladdr(p, &d) ? d.dli_fbase : 0; }
+'''
+
+# %% ../nbs/05_simulator.ipynb #642630c7
+_RT_LAUNCH += r'''
+extern "C" void* rt_base(void* p) {
+  Dl_info d;
+  return dladdr(p, &d) ? d.dli_fbase : 0;
+}
 extern "C" void rt_launch(Launch* L) {
-  L->total = (uint64_t)L->groups[0] * L->groups[1] * L->groups[2]; L->next = 0;
-  Dl_info d; if (dladdr((void*)L->lane, &d)) L->image = (uint64_t)d.dli_fbase;
-  int n = L->checks ? 1 : L->workers; if ((uint64_t)n > L->total) n = (int)L->total;
-  pthread_t t[256]; if (n > 256) n = 256;
+  L->total = (uint64_t)L->groups[0] * L->groups[1] * L->groups[2];
+  L->next = 0;
+  Dl_info d;
+  if (dladdr((void*)L->lane, &d)) L->image = (uint64_t)d.dli_fbase;
+  int n = L->checks ? 1 : L->workers;
+  if ((uint64_t)n > L->total) n = (int)L->total;
+  pthread_t t[256];
+  if (n > 256) n = 256;
   int made = 0;
-  for (int i = 1; i < n; i++) if (!pthread_create(&t[made], 0, work, L)) made++;
+  for (int i = 1; i < n; i++)
+    if (!pthread_create(&t[made], 0, work, L)) made++;
   work(L);
   for (int i = 0; i < made; i++) pthread_join(t[i], 0);
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #0cb1569a
+# %% ../nbs/05_simulator.ipynb #c4b2affb
 _MSL_BASE = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -617,9 +1044,23 @@ _MSL_BASE = r'''
 #ifndef MK_CHECKS
 #define MK_CHECKS 0
 #endif
-typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+'''
+
+# %% ../nbs/05_simulator.ipynb #e647521b
+_MSL_BASE += r'''
 namespace mk {
-struct Meet { alignas(64) char slot[32][32]; char result[64]; uint32_t mask, done; int n; const char *op, *file; int line; };
+struct Meet {
+  alignas(64) char slot[32][32];
+  char result[64];
+  uint32_t mask, done;
+  int n;
+  const char *op, *file;
+  int line;
+};
 struct RT {
   void* (*meet)(int, const char*, const void*, unsigned, int, const char*);
   void (*barrier)(int, unsigned, const char*, int, const char*);
@@ -631,44 +1072,105 @@ struct RT {
 };
 static RT rt;
 enum { SIMD = 2, QUAD = 3 };
-NOSAN __attribute__((noinline)) static Meet* meet(int s, const char* op, const void* v, unsigned n, int l, const char* f) { return (Meet*)rt.meet(s, op, v, n, l, f); }
-NOSAN __attribute__((noinline)) static void barrier(int s, unsigned fl, const char* op, int l, const char* f) { rt.barrier(s, fl, op, l, f); }
-NOSAN __attribute__((noinline)) static void* tgmem(int s, size_t n, int it, const char* nm, int l, const char* f) { return rt.tgmem(s, n, it, nm, l, f); }
+'''
+
+# %% ../nbs/05_simulator.ipynb #dddee389
+_MSL_BASE += r'''
+NOSAN __attribute__((noinline)) static Meet* meet(
+    int s, const char* op, const void* v, unsigned n, int l, const char* f) {
+  return (Meet*)rt.meet(s, op, v, n, l, f);
+}
+NOSAN __attribute__((noinline)) static void barrier(
+    int s, unsigned fl, const char* op, int l, const char* f) {
+  rt.barrier(s, fl, op, l, f);
+}
+NOSAN __attribute__((noinline)) static void* tgmem(
+    int s, size_t n, int it, const char* nm, int l, const char* f) {
+  return rt.tgmem(s, n, it, nm, l, f);
+}
 NOSAN __attribute__((noinline)) static unsigned lane() { return rt.lane(); }
-NOSAN __attribute__((noinline)) static void fail(const char* t, int l, const char* f, void* pc = 0) { rt.fail(t, l, f, (uint64_t)pc); }
+NOSAN __attribute__((noinline)) static void fail(const char* t, int l, const char* f, void* pc = 0) {
+  rt.fail(t, l, f, (uint64_t)pc);
+}
 template <bool B> using en = std::enable_if_t<B, int>;
-template <class T, class U> INL T bits(const U& u) { static_assert(sizeof(T) == sizeof(U), "as_type needs two types of one size"); T t; __builtin_memcpy(&t, &u, sizeof t); return t; }
+template <class T, class U> INL T bits(const U& u) {
+  static_assert(sizeof(T) == sizeof(U), "as_type needs two types of one size");
+  T t;
+  __builtin_memcpy(&t, &u, sizeof t);
+  return t;
+}
 }
 extern "C" NOSAN void mk_bind(const mk::RT* r) { mk::rt = *r; }
+'''
+
+# %% ../nbs/05_simulator.ipynb #8c34c047
+_MSL_BASE += r'''
 #if MK_CHECKS
-namespace mk { NOSAN static INL void hit(void* p, unsigned n, int write, void* pc) { if (rt.access) rt.access(p, n, write, pc); } }   // unset while static tables initialise
+namespace mk {
+NOSAN static INL void hit(void* p, unsigned n, int write, void* pc) {
+  if (rt.access) rt.access(p, n, write, pc);
+}
+}  // unset while static tables initialise
 extern "C" {
-NOSAN void __tsan_init() {} NOSAN void __tsan_func_entry(void*) {} NOSAN void __tsan_func_exit() {}
+NOSAN void __tsan_init() {}
+NOSAN void __tsan_func_entry(void*) {}
+NOSAN void __tsan_func_exit() {}
 #define HOOK(n) \
   NOSAN void __tsan_read##n(void* p) { mk::hit(p, n, 0, __builtin_return_address(0)); } \
   NOSAN void __tsan_write##n(void* p) { mk::hit(p, n, 1, __builtin_return_address(0)); } \
   NOSAN void __tsan_unaligned_read##n(void* p) { mk::hit(p, n, 0, __builtin_return_address(0)); } \
   NOSAN void __tsan_unaligned_write##n(void* p) { mk::hit(p, n, 1, __builtin_return_address(0)); } \
-  NOSAN void __tsan_read_write##n(void* p) { mk::hit(p, n, 0, __builtin_return_address(0)); mk::hit(p, n, 1, __builtin_return_address(0)); } \
-  NOSAN void __tsan_unaligned_read_write##n(void* p) { mk::hit(p, n, 0, __builtin_return_address(0)); mk::hit(p, n, 1, __builtin_return_address(0)); }
+  NOSAN void __tsan_read_write##n(void* p) { \
+    mk::hit(p, n, 0, __builtin_return_address(0)); \
+    mk::hit(p, n, 1, __builtin_return_address(0)); \
+  } \
+  NOSAN void __tsan_unaligned_read_write##n(void* p) { \
+    mk::hit(p, n, 0, __builtin_return_address(0)); \
+    mk::hit(p, n, 1, __builtin_return_address(0)); \
+  }
 HOOK(1) HOOK(2) HOOK(4) HOOK(8) HOOK(16)
-NOSAN void __tsan_read_range(void* p, size_t n) { if (n) mk::hit(p, n, 0, __builtin_return_address(0)); }
-NOSAN void __tsan_write_range(void* p, size_t n) { if (n) mk::hit(p, n, 1, __builtin_return_address(0)); }
-struct MkUbsan;                                       // a lane's own arrays, and division: the compiler checks, we report
-NOSAN void __ubsan_handle_out_of_bounds(MkUbsan*, uintptr_t) { if (mk::rt.fail) mk::fail("out of bounds of an array or vector of the lane's own", 0, 0, __builtin_return_address(0)); }
-NOSAN void __ubsan_handle_divrem_overflow(MkUbsan*, uintptr_t, uintptr_t) { if (mk::rt.fail) mk::fail("integer division by zero, or of the least integer by -1", 0, 0, __builtin_return_address(0)); }
+NOSAN void __tsan_read_range(void* p, size_t n) {
+  if (n) mk::hit(p, n, 0, __builtin_return_address(0));
+}
+NOSAN void __tsan_write_range(void* p, size_t n) {
+  if (n) mk::hit(p, n, 1, __builtin_return_address(0));
+}
+'''
+
+# %% ../nbs/05_simulator.ipynb #f7d32240
+_MSL_BASE += r'''
+struct MkUbsan;  // a lane's own arrays, and division: the compiler checks, we report
+NOSAN void __ubsan_handle_out_of_bounds(MkUbsan*, uintptr_t) {
+  if (mk::rt.fail)
+    mk::fail("out of bounds of an array or vector of the lane's own", 0, 0, __builtin_return_address(0));
+}
+NOSAN void __ubsan_handle_divrem_overflow(MkUbsan*, uintptr_t, uintptr_t) {
+  if (mk::rt.fail)
+    mk::fail("integer division by zero, or of the least integer by -1", 0, 0, __builtin_return_address(0));
+}
+'''
+
+# %% ../nbs/05_simulator.ipynb #e85a86dc
+_MSL_BASE += r'''
 NOSAN void* __tsan_memcpy(void* d, void* s, size_t n) {
-  if (n) { mk::hit(s, n, 0, __builtin_return_address(0)); mk::hit(d, n, 1, __builtin_return_address(0)); }
+  if (n) {
+    mk::hit(s, n, 0, __builtin_return_address(0));
+    mk::hit(d, n, 1, __builtin_return_address(0));
+  }
   return __builtin_memcpy(d, s, n);
 }
 NOSAN void* __tsan_memmove(void* d, void* s, size_t n) {
-  if (n) { mk::hit(s, n, 0, __builtin_return_address(0)); mk::hit(d, n, 1, __builtin_return_address(0)); }
+  if (n) {
+    mk::hit(s, n, 0, __builtin_return_address(0));
+    mk::hit(d, n, 1, __builtin_return_address(0));
+  }
   return __builtin_memmove(d, s, n);
 }
-#ifdef __clang__                                       // up to version 14 it calls these instead
+#ifdef __clang__  // up to version 14 it calls these instead
 #define HIDDEN NOSAN __attribute__((visibility("hidden")))
 HIDDEN void* memcpy(void* d, const void* s, size_t n) {
-  mk::hit((void*)s, n, 2, __builtin_return_address(0)); mk::hit(d, n, 3, __builtin_return_address(0));
+  mk::hit((void*)s, n, 2, __builtin_return_address(0));
+  mk::hit(d, n, 3, __builtin_return_address(0));
   for (size_t i = 0; i < n; i++) ((volatile char*)d)[i] = ((const char*)s)[i];
   return d;
 }
@@ -678,16 +1180,19 @@ HIDDEN void* memset(void* d, int c, size_t n) {
   return d;
 }
 #endif
-NOSAN void* __tsan_memset(void* d, int c, size_t n) { if (n) mk::hit(d, n, 1, __builtin_return_address(0)); return __builtin_memset(d, c, n); }
+NOSAN void* __tsan_memset(void* d, int c, size_t n) {
+  if (n) mk::hit(d, n, 1, __builtin_return_address(0));
+  return __builtin_memset(d, c, n);
+}
 }
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #619dab20
+# %% ../nbs/05_simulator.ipynb #1fb45233
 _MSL_HALF = r'''
 namespace mk {
 struct fmt_half {
-  static uint16_t put(float f) {                       // round to nearest, ties to even
+  static uint16_t put(float f) {  // round to nearest, ties to even
     uint32_t u = bits<uint32_t>(f), s = u >> 16 & 0x8000, a = u & 0x7fffffff;
     if (a > 0x7f800000) return s | 0x7e00 | (a >> 13 & 0x3ff);
     if (a >= 0x477ff000) return s | 0x7c00;
@@ -701,6 +1206,10 @@ struct fmt_half {
     return bits<float>(s | ((a << 13) + 0x38000000));
   }
 };
+'''
+
+# %% ../nbs/05_simulator.ipynb #96a10bec
+_MSL_HALF += r'''
 struct fmt_bfloat {
   static uint16_t put(float f) {
     uint32_t u = bits<uint32_t>(f);
@@ -708,7 +1217,11 @@ struct fmt_bfloat {
   }
   static float get(uint16_t h) { return bits<float>((uint32_t)h << 16); }
 };
-template <class F> struct soft {                       // a 16-bit float kept as its bits; every operation rounds
+'''
+
+# %% ../nbs/05_simulator.ipynb #4a513aca
+_MSL_HALF += r'''
+template <class F> struct soft {  // a 16-bit float kept as its bits; every operation rounds
   uint16_t b;
   soft() = default;
   template <class U, en<std::is_arithmetic<U>::value> = 0> soft(U x) : b(F::put((float)x)) {}
@@ -717,34 +1230,72 @@ template <class F> struct soft {                       // a 16-bit float kept as
 #endif
   template <class G> explicit soft(soft<G> x) : b(F::put((float)x)) {}
   operator float() const { return F::get(b); }
-#define ASSIGN(op) template <class U> soft& operator op##=(U o) { return *this = soft((float)*this op (float)o); }
-  ASSIGN(+) ASSIGN(-) ASSIGN(*) ASSIGN(/)
+#define ASSIGN(op) \
+  template <class U> soft& operator op## = (U o) { return *this = soft((float)*this op(float) o); }
+  ASSIGN(+)
+  ASSIGN(-)
+  ASSIGN(*)
+  ASSIGN(/)
 #undef ASSIGN
   soft& operator++() { return *this = soft((float)*this + 1); }
-  soft operator-() const { soft r; r.b = b ^ 0x8000; return r; }
+  soft operator-() const {
+    soft r;
+    r.b = b ^ 0x8000;
+    return r;
+  }
   soft operator+() const { return *this; }
 };
+'''
+
+# %% ../nbs/05_simulator.ipynb #8a97101d
+_MSL_HALF += r'''
 #define BIN(op) \
-  template <class F> soft<F> operator op(soft<F> x, soft<F> y) { return soft<F>((float)x op (float)y); } \
-  template <class F, class U, en<std::is_integral<U>::value> = 0> soft<F> operator op(soft<F> x, U y) { return soft<F>((float)x op (float)soft<F>(y)); } \
-  template <class F, class U, en<std::is_integral<U>::value> = 0> soft<F> operator op(U x, soft<F> y) { return soft<F>((float)soft<F>(x) op (float)y); } \
-  template <class F, class U, en<std::is_floating_point<U>::value> = 0> float operator op(soft<F> x, U y) { return (float)x op (float)y; } \
-  template <class F, class U, en<std::is_floating_point<U>::value> = 0> float operator op(U x, soft<F> y) { return (float)x op (float)y; } \
-  template <class F, class G, en<!std::is_same<F, G>::value> = 0> float operator op(soft<F> x, soft<G> y) { return (float)x op (float)y; }
+  template <class F> soft<F> operator op(soft<F> x, soft<F> y) { return soft<F>((float)x op(float) y); } \
+  template <class F, class U, en<std::is_integral<U>::value> = 0> soft<F> operator op(soft<F> x, U y) { \
+    return soft<F>((float)x op(float) soft<F>(y)); \
+  } \
+  template <class F, class U, en<std::is_integral<U>::value> = 0> soft<F> operator op(U x, soft<F> y) { \
+    return soft<F>((float)soft<F>(x) op(float) y); \
+  } \
+  template <class F, class U, en<std::is_floating_point<U>::value> = 0> \
+  float operator op(soft<F> x, U y) { \
+    return (float)x op(float) y; \
+  } \
+  template <class F, class U, en<std::is_floating_point<U>::value> = 0> \
+  float operator op(U x, soft<F> y) { \
+    return (float)x op(float) y; \
+  } \
+  template <class F, class G, en<!std::is_same<F, G>::value> = 0> \
+  float operator op(soft<F> x, soft<G> y) { \
+    return (float)x op(float) y; \
+  }
 BIN(+) BIN(-) BIN(*) BIN(/)
 #undef BIN
+'''
+
+# %% ../nbs/05_simulator.ipynb #2e72015d
+_MSL_HALF += r'''
 #define CMP(op) \
-  template <class F, class G> bool operator op(soft<F> x, soft<G> y) { return (float)x op (float)y; } \
-  template <class F, class U, en<std::is_arithmetic<U>::value> = 0> bool operator op(soft<F> x, U y) { return (float)x op (float)y; } \
-  template <class F, class U, en<std::is_arithmetic<U>::value> = 0> bool operator op(U x, soft<F> y) { return (float)x op (float)y; }
+  template <class F, class G> bool operator op(soft<F> x, soft<G> y) { return (float)x op(float) y; } \
+  template <class F, class U, en<std::is_arithmetic<U>::value> = 0> bool operator op(soft<F> x, U y) { \
+    return (float)x op(float) y; \
+  } \
+  template <class F, class U, en<std::is_arithmetic<U>::value> = 0> bool operator op(U x, soft<F> y) { \
+    return (float)x op(float) y; \
+  }
 CMP(<) CMP(>) CMP(<=) CMP(>=) CMP(==) CMP(!=)
 #undef CMP
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #3707f2ea
+_MSL_HALF += r'''
 #if defined(__FLT16_MANT_DIG__) && !defined(MK_SOFT_HALF)
 typedef _Float16 half;
 namespace mk {
-#define BIN(op) template <class F> float operator op(soft<F> x, _Float16 y) { return (float)x op (float)y; } \
-  template <class F> float operator op(_Float16 x, soft<F> y) { return (float)x op (float)y; }
+#define BIN(op) \
+  template <class F> float operator op(soft<F> x, _Float16 y) { return (float)x op(float) y; } \
+  template <class F> float operator op(_Float16 x, soft<F> y) { return (float)x op(float) y; }
 BIN(+) BIN(-) BIN(*) BIN(/)
 #undef BIN
 }
@@ -756,55 +1307,108 @@ typedef __bf16 bfloat;
 #else
 typedef mk::soft<mk::fmt_bfloat> bfloat;
 #endif
-typedef half float16_t; typedef bfloat bfloat16_t;
-namespace mk {                                         // what kind of number a type is
-template <class T> struct is_small : std::bool_constant<std::is_same<T, half>::value || std::is_same<T, bfloat>::value> {};
-template <class T> struct is_fl : std::bool_constant<std::is_floating_point<T>::value || is_small<T>::value> {};
-template <class T> struct is_num : std::bool_constant<std::is_arithmetic<T>::value || is_small<T>::value || std::is_enum<T>::value> {};
-template <class A, class B> struct ct2 { static A a(); static B b(); typedef std::conditional_t<is_fl<A>::value && !is_fl<B>::value, A, std::conditional_t<is_fl<B>::value && !is_fl<A>::value, B, decltype(a() + b())>> t; };
-template <class A> struct ct2<A, A> { typedef A t; };
-template <class A, class B> using ct = typename ct2<std::conditional_t<std::is_same<A, double>::value, float, A>, std::conditional_t<std::is_same<B, double>::value, float, B>>::t;
-template <class X, class Y> struct tern {              // the two arms of ?: where one is a 16-bit float and the other is not
-  typedef std::decay_t<X> A; typedef std::decay_t<Y> B;
+typedef half float16_t;
+typedef bfloat bfloat16_t;
+'''
+
+# %% ../nbs/05_simulator.ipynb #91fa6671
+_MSL_HALF += r'''
+namespace mk {  // what kind of number a type is
+template <class T> struct is_small
+    : std::bool_constant<std::is_same<T, half>::value || std::is_same<T, bfloat>::value> {};
+template <class T> struct is_fl
+    : std::bool_constant<std::is_floating_point<T>::value || is_small<T>::value> {};
+template <class T> struct is_num
+    : std::bool_constant<std::is_arithmetic<T>::value || is_small<T>::value || std::is_enum<T>::value> {};
+template <class A, class B> struct ct2 {
+  static A a();
+  static B b();
+  typedef std::conditional_t<is_fl<A>::value && !is_fl<B>::value, A,
+      std::conditional_t<is_fl<B>::value && !is_fl<A>::value, B, decltype(a() + b())>>
+      t;
+};
+template <class A> struct ct2<A, A> {
+  typedef A t;
+};
+template <class A, class B> using ct =
+    typename ct2<std::conditional_t<std::is_same<A, double>::value, float, A>,
+        std::conditional_t<std::is_same<B, double>::value, float, B>>::t;
+template <class X, class Y>
+struct tern {  // the two arms of ?: where one is a 16-bit float and the other is not
+  typedef std::decay_t<X> A;
+  typedef std::decay_t<Y> B;
   static constexpr bool mix = !std::is_same<A, B>::value && (is_small<A>::value || is_small<B>::value);
   template <class V> static constexpr decltype(auto) arm(V&& v) {
-    if constexpr (mix) return (ct<A, B>)v; else return static_cast<V&&>(v);
+    if constexpr (mix) return (ct<A, B>)v;
+    else return static_cast<V&&>(v);
   }
 };
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #840c1ba1
+# %% ../nbs/05_simulator.ipynb #64e86b88
 _MSL_POINTERS = r'''
 namespace mk {
-struct device_ {}; struct constant_ {}; struct threadgroup_ {};
-template <class T> struct ref { typedef T& t; };
-template <> struct ref<void> { typedef void t; };
-template <> struct ref<const void> { typedef void t; };
+struct device_ {};
+struct constant_ {};
+struct threadgroup_ {};
+template <class T> struct ref {
+  typedef T& t;
+};
+template <> struct ref<void> {
+  typedef void t;
+};
+template <> struct ref<const void> {
+  typedef void t;
+};
 template <class I> using int_ok = en<std::is_integral<I>::value || std::is_enum<I>::value>;
 template <class S, class T> struct ptr;
 // A plain pointer (what & of an element's member gives) may become one with a space; a lane's own array may not.
-template <class S, class Q, class T> using plain_ok = en<std::is_convertible<Q, T*>::value && (std::is_pointer<std::remove_reference_t<Q>>::value ||
-  (std::is_array<std::remove_reference_t<Q>>::value && std::is_same<S, constant_>::value))>;
+template <class S, class Q, class T> using plain_ok = en<std::is_convertible<Q, T*>::value &&
+    (std::is_pointer<std::remove_reference_t<Q>>::value ||
+        (std::is_array<std::remove_reference_t<Q>>::value && std::is_same<S, constant_>::value))>;
 template <class T, int... N> struct arr;
+'''
+
+# %% ../nbs/05_simulator.ipynb #225bd4a1
+_MSL_POINTERS += r'''
 #define ARITH(T) \
-  template <class I, int_ok<I> = 0> friend INL constexpr ptr operator+(ptr a, I i) { return ptr(a.get() + i); } \
-  template <class I, int_ok<I> = 0> friend INL constexpr ptr operator+(I i, ptr a) { return ptr(a.get() + i); } \
-  template <class I, int_ok<I> = 0> friend INL constexpr ptr operator-(ptr a, I i) { return ptr(a.get() - i); } \
+  template <class I, int_ok<I> = 0> friend INL constexpr ptr operator+(ptr a, I i) { \
+    return ptr(a.get() + i); \
+  } \
+  template <class I, int_ok<I> = 0> friend INL constexpr ptr operator+(I i, ptr a) { \
+    return ptr(a.get() + i); \
+  } \
+  template <class I, int_ok<I> = 0> friend INL constexpr ptr operator-(ptr a, I i) { \
+    return ptr(a.get() - i); \
+  } \
   template <class I, int_ok<I> = 0> INL ptr& operator+=(I i) { return *this = ptr(get() + i); } \
   template <class I, int_ok<I> = 0> INL ptr& operator-=(I i) { return *this = ptr(get() - i); } \
   INL ptr& operator++() { return *this = ptr(get() + 1); } \
   INL ptr& operator--() { return *this = ptr(get() - 1); } \
-  INL ptr operator++(int) { ptr o = *this; ++*this; return o; } \
-  INL ptr operator--(int) { ptr o = *this; --*this; return o; } \
+  INL ptr operator++(int) { \
+    ptr o = *this; \
+    ++*this; \
+    return o; \
+  } \
+  INL ptr operator--(int) { \
+    ptr o = *this; \
+    --*this; \
+    return o; \
+  } \
   INL typename ref<T>::t operator*() const { return *get(); } \
   INL T* operator->() const { return get(); } \
   template <class I, int_ok<I> = 0> INL typename ref<T>::t operator[](I i) const { return get()[i]; }
+'''
+
+# %% ../nbs/05_simulator.ipynb #00697b13
+_MSL_POINTERS += r'''
 template <class S, class T> struct ptr<S, const T> {
   const T* p;
   ptr() = default;
   template <class Q, plain_ok<S, Q, const T> = 0> INL constexpr ptr(Q&& q) : p(q) {}
-  template <class U, size_t N, en<!std::is_same<S, constant_>::value && std::is_object<U>::value> = 0> ptr(U (&)[N]) = delete;
+  template <class U, size_t N, en<!std::is_same<S, constant_>::value && std::is_object<U>::value> = 0>
+  ptr(U (&)[N]) = delete;
   INL constexpr ptr(decltype(nullptr)) : p(nullptr) {}
   template <class U, en<std::is_void<T>::value || (!std::is_same<std::remove_const_t<U>, T>::value)> = 0>
   INL explicit ptr(ptr<S, U> q) : p((const T*)q.get()) {}
@@ -821,29 +1425,43 @@ template <class S, class T> struct ptr<S, const T> {
   friend INL bool operator<=(ptr a, ptr b) { return a.p <= b.p; }
   friend INL bool operator>=(ptr a, ptr b) { return a.p >= b.p; }
 };
+'''
+
+# %% ../nbs/05_simulator.ipynb #57138ae6
+_MSL_POINTERS += r'''
 template <class S, class T> struct ptr : ptr<S, const T> {
   typedef ptr<S, const T> base_t;
   ptr() = default;
   template <class Q, plain_ok<S, Q, T> = 0> INL constexpr ptr(Q&& q) : base_t((const T*)q) {}
-  template <class U, size_t N, en<!std::is_same<S, constant_>::value && std::is_object<U>::value> = 0> ptr(U (&)[N]) = delete;
+  template <class U, size_t N, en<!std::is_same<S, constant_>::value && std::is_object<U>::value> = 0>
+  ptr(U (&)[N]) = delete;
   INL constexpr ptr(decltype(nullptr)) : base_t(nullptr) {}
-  template <class U, en<!std::is_const<U>::value && !std::is_same<U, T>::value> = 0> INL explicit ptr(ptr<S, U> q) : base_t((T*)q.get()) {}
-  template <class U, en<std::is_same<U, T>::value> = 0> INL explicit ptr(ptr<S, const U> q) : base_t((const T*)q.get()) {}
+  template <class U, en<!std::is_const<U>::value && !std::is_same<U, T>::value> = 0>
+  INL explicit ptr(ptr<S, U> q) : base_t((T*)q.get()) {}
+  template <class U, en<std::is_same<U, T>::value> = 0> INL explicit ptr(ptr<S, const U> q)
+      : base_t((const T*)q.get()) {}
   template <class U, int... N> INL explicit ptr(const arr<U, N...>& a) : base_t((T*)a.base()) {}
   INL constexpr T* get() const { return const_cast<T*>(this->p); }
   ARITH(T)
 };
 #undef ARITH
-template <class T, int N> struct arr<T, N> : ptr<threadgroup_, T> {       // T a[N] in threadgroup memory
-  INL arr(int site, const char* name, int line, const char* file) : ptr<threadgroup_, T>((T*)tgmem(site, sizeof(T) * N, sizeof(T), name, line, file)) {}
+'''
+
+# %% ../nbs/05_simulator.ipynb #747cf467
+_MSL_POINTERS += r'''
+template <class T, int N> struct arr<T, N> : ptr<threadgroup_, T> {  // T a[N] in threadgroup memory
+  INL arr(int site, const char* name, int line, const char* file)
+      : ptr<threadgroup_, T>((T*)tgmem(site, sizeof(T) * N, sizeof(T), name, line, file)) {}
   INL explicit arr(T* q) : ptr<threadgroup_, T>(q) {}
   template <int M> INL arr(const arr<T, M>& o) : ptr<threadgroup_, T>(o.base()) {}
   INL T* base() const { return this->get(); }
 };
 template <class T, int N, int M, int... R> struct arr<T, N, M, R...> {
-  T* p; typedef arr<T, M, R...> row;
+  T* p;
+  typedef arr<T, M, R...> row;
   static constexpr size_t step = (size_t(M) * ... * R);
-  INL arr(int site, const char* name, int line, const char* file) : p((T*)tgmem(site, sizeof(T) * N * step, sizeof(T), name, line, file)) {}
+  INL arr(int site, const char* name, int line, const char* file)
+      : p((T*)tgmem(site, sizeof(T) * N * step, sizeof(T), name, line, file)) {}
   INL explicit arr(T* q) : p(q) {}
   template <int K> INL arr(const arr<T, K, M, R...>& o) : p(o.p) {}
   INL T* base() const { return p; }
@@ -851,11 +1469,17 @@ template <class T, int N, int M, int... R> struct arr<T, N, M, R...> {
   template <class I> INL friend row operator+(const arr& a, I i) { return a[i]; }
   INL row operator*() const { return row(p); }
 };
-template <class T, size_t N> struct table {                                  // T a[N] = {...} in constant memory
+'''
+
+# %% ../nbs/05_simulator.ipynb #09c6f661
+_MSL_POINTERS += r'''
+template <class T, size_t N> struct table {  // T a[N] = {...} in constant memory
   T d[N];
   template <class I> INL constexpr const T& operator[](I i) const { return d[i]; }
   INL operator ptr<constant_, const T>() const { return ptr<constant_, const T>(d); }
-  template <class I, int_ok<I> = 0> INL ptr<constant_, const T> operator+(I i) const { return ptr<constant_, const T>(d + i); }
+  template <class I, int_ok<I> = 0> INL ptr<constant_, const T> operator+(I i) const {
+    return ptr<constant_, const T>(d + i);
+  }
   INL constexpr const T& operator*() const { return d[0]; }
 };
 template <class T> struct is_ptr : std::false_type {};
@@ -864,100 +1488,287 @@ template <class To, class From> INL To rcast(From&& f) {
   if constexpr (is_ptr<To>::value) return To(f);
   else return reinterpret_cast<To>(f);
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #8b5eebfb
+_MSL_POINTERS += r'''
+// The address of an element, in the space of what it is an element of: the first of P... that has one.
+template <class S, class T> ptr<S, void> space_of(const ptr<S, const T>*);
+template <class T, int N, int M, int... R> ptr<threadgroup_, void> space_of(const arr<T, N, M, R...>*);
+template <class T, size_t N> ptr<constant_, void> space_of(const table<T, N>*);
+void space_of(const volatile void*);
+template <class P> using space_t = decltype(space_of((std::remove_reference_t<P>*)nullptr));
+template <class... P> struct place {
+  template <class T> static INL T* at(T* p) { return p; }
+};
+template <class P, class... R> struct place<P, R...> {
+  template <class T> static INL auto at(T* p) { return pick((space_t<P>*)nullptr, p); }
+  template <class S, class T> static INL ptr<S, T> pick(ptr<S, void>*, T* p) { return ptr<S, T>(p); }
+  template <class T> static INL auto pick(void*, T* p) {
+    if constexpr (std::is_pointer_v<std::decay_t<P>> && !std::is_array_v<std::remove_reference_t<P>>)
+      return p;
+    else return place<R...>::at(p);
+  }
+};
+template <class... P, class T> INL auto address(T& x) { return place<P...>::at(&x); }
 template <class T> INL T* raw(T* p) { return p; }
 template <class S, class T> INL T* raw(ptr<S, T> p) { return p.get(); }
 template <class T, int N> INL T* raw(const arr<T, N>& a) { return a.base(); }
 }
-template <class To, class From> INL To as_type(const From& f) { return mk::bits<To>(f); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #098aa590
+# %% ../nbs/05_simulator.ipynb #321bd8bc
 _MSL_VECTORS = r'''
 namespace metal {
 template <class T, int N> struct vec;
-template <class T, int K, int... I> struct swz {       // a swizzle such as v.zx: a view of some of a vector's elements
+template <class T, int K, int... I>
+struct swz {  // a swizzle such as v.zx: a view of some of a vector's elements
   T d[K];
   typedef vec<T, sizeof...(I)> V;
   INL operator V() const { return V(d[I]...); }
-  INL swz& operator=(const V& v) { int k = 0; ((d[I] = v.d[k++]), ...); return *this; }
+  INL swz& operator=(const V& v) {
+    int k = 0;
+    ((d[I] = v.d[k++]), ...);
+    return *this;
+  }
   INL swz& operator=(const swz& o) { return *this = V(o); }
   INL T operator[](int i) const { return V(*this)[i]; }
-#define ASSIGN(op) template <class U> INL swz& operator op##=(const U& u) { return *this = V(V(*this) op u); }
-  ASSIGN(+) ASSIGN(-) ASSIGN(*) ASSIGN(/) ASSIGN(%) ASSIGN(&) ASSIGN(|) ASSIGN(^) ASSIGN(<<) ASSIGN(>>)
+#define ASSIGN(op) \
+  template <class U> INL swz& operator op## = (const U& u) { return *this = V(V(*this) op u); }
+  ASSIGN(+)
+  ASSIGN(-)
+  ASSIGN(*)
+  ASSIGN(/)
+  ASSIGN(%)
+  ASSIGN(&)
+  ASSIGN(|)
+  ASSIGN(^)
+  ASSIGN(<<)
+  ASSIGN(>>)
 #undef ASSIGN
 };
-template <class T> struct vt { static constexpr int n = 0; typedef T t; };
-template <class T, int N> struct vt<vec<T, N>> { static constexpr int n = N; typedef T t; };
-template <class T, int K, int... I> struct vt<swz<T, K, I...>> { static constexpr int n = sizeof...(I); typedef T t; };
+'''
+
+# %% ../nbs/05_simulator.ipynb #5ff6a060
+_MSL_VECTORS += r'''
+template <class T> struct vt {
+  static constexpr int n = 0;
+  typedef T t;
+};
+template <class T, int N> struct vt<vec<T, N>> {
+  static constexpr int n = N;
+  typedef T t;
+};
+template <class T, int K, int... I> struct vt<swz<T, K, I...>> {
+  static constexpr int n = sizeof...(I);
+  typedef T t;
+};
 template <class T, int N> struct packed_vec;
-template <class T, int N> struct vt<packed_vec<T, N>> { static constexpr int n = N; typedef T t; };
+template <class T, int N> struct vt<packed_vec<T, N>> {
+  static constexpr int n = N;
+  typedef T t;
+};
 template <class T> constexpr bool isv = vt<std::decay_t<T>>::n > 0;
 template <class T> INL vec<typename vt<T>::t, vt<T>::n> tov(const T& v) { return v; }
-#ifdef __clang__                                       // old ones do not report a memcpy to the checks
-#define COPY(a, b, n) { a[0] = b[0]; a[1] = b[1]; if (n > 2) a[2] = b[2]; if (n > 3) a[3] = b[3]; }
+#ifdef __clang__  // old ones do not report a memcpy to the checks
+#define COPY(a, b, n) \
+  { \
+    a[0] = b[0]; \
+    a[1] = b[1]; \
+    if (n > 2) a[2] = b[2]; \
+    if (n > 3) a[3] = b[3]; \
+  }
 #else
 #define COPY(a, b, n) __builtin_memcpy(a, b, sizeof a)
 #endif
+'''
+
+# %% ../nbs/05_simulator.ipynb #ebefc63f
+_MSL_VECTORS += r'''
 #define VEC_COMMON(N) \
   vec() = default; \
   INL vec(const vec& o) { COPY(d, o.d, N); } \
-  INL vec& operator=(const vec& o) { COPY(d, o.d, N); return *this; } \
-  template <class U, mk::en<mk::is_num<U>::value> = 0> INL constexpr vec(U s) : vec(s, std::make_integer_sequence<int, N>()) {} \
-  template <class U, int... I> INL constexpr vec(U s, std::integer_sequence<int, I...>) : d{((void)I, (T)s)...} {} \
-  template <class U, mk::en<!std::is_same<U, T>::value> = 0> INL explicit vec(const vec<U, N>& o) { for (int i = 0; i < N; i++) d[i] = (T)o.d[i]; } \
-  template <class U, int K, int... I, mk::en<sizeof...(I) == N && !std::is_same<U, T>::value> = 0> INL explicit vec(const swz<U, K, I...>& o) : vec(tov(o)) {} \
-  template <class A, class B, class... R, mk::en<mk::is_num<A>::value && mk::is_num<B>::value && (mk::is_num<R>::value && ...)> = 0> \
-  INL constexpr vec(A a, B b, R... r) : d{(T)a, (T)b, (T)r...} { static_assert(2 + sizeof...(R) == N, "wrong number of elements for this vector"); } \
+  INL vec& operator=(const vec& o) { \
+    COPY(d, o.d, N); \
+    return *this; \
+  } \
+  template <class U, mk::en<mk::is_num<U>::value> = 0> INL constexpr vec(U s) \
+      : vec(s, std::make_integer_sequence<int, N>()) {} \
+  template <class U, int... I> INL constexpr vec(U s, std::integer_sequence<int, I...>) \
+      : d{((void)I, (T)s)...} {} \
+  template <class U, mk::en<!std::is_same<U, T>::value> = 0> INL explicit vec(const vec<U, N>& o) { \
+    for (int i = 0; i < N; i++) d[i] = (T)o.d[i]; \
+  } \
+  template <class U, int K, int... I, mk::en<sizeof...(I) == N && !std::is_same<U, T>::value> = 0> \
+  INL explicit vec(const swz<U, K, I...>& o) : vec(tov(o)) {} \
+  template <class A, class B, class... R, \
+      mk::en<mk::is_num<A>::value && mk::is_num<B>::value && (mk::is_num<R>::value && ...)> = 0> \
+  INL constexpr vec(A a, B b, R... r) : d{(T)a, (T)b, (T)r...} { \
+    static_assert(2 + sizeof...(R) == N, "wrong number of elements for this vector"); \
+  } \
   template <class A, class B, class... R, mk::en<isv<A> || isv<B> || (isv<R> || ...)> = 0> \
-  INL vec(const A& a, const B& b, const R&... r) { int k = 0; put(k, a); put(k, b); (put(k, r), ...); } \
+  INL vec(const A& a, const B& b, const R&... r) { \
+    int k = 0; \
+    put(k, a); \
+    put(k, b); \
+    (put(k, r), ...); \
+  } \
   template <class A> INL void put(int& k, const A& a) { \
-    if constexpr (isv<A>) { auto v = tov(a); for (int i = 0; i < vt<A>::n; i++) d[k++] = (T)v.d[i]; } else d[k++] = (T)a; \
+    if constexpr (isv<A>) { \
+      auto v = tov(a); \
+      for (int i = 0; i < vt<A>::n; i++) d[k++] = (T)v.d[i]; \
+    } else d[k++] = (T)a; \
   } \
   template <class I> INL T& operator[](I i) { return d[i]; } \
   template <class I> INL const T& operator[](I i) const { return d[i]; } \
-  ASSIGN(+) ASSIGN(-) ASSIGN(*) ASSIGN(/) ASSIGN(%) ASSIGN(&) ASSIGN(|) ASSIGN(^) ASSIGN(<<) ASSIGN(>>) \
-  INL vec& operator++() { return *this += T(1); } INL vec& operator--() { return *this -= T(1); }
-#define ASSIGN(op) template <class U> INL vec& operator op##=(const U& u) { return *this = vec(*this op u); }
-template <class T> struct alignas(2 * sizeof(T)) vec<T, 2> { union { struct { T x, y; }; struct { T r, g; }; T d[2]; SWIZZLES2 }; VEC_COMMON(2) };
-template <class T> struct alignas(4 * sizeof(T)) vec<T, 3> { union { struct { T x, y, z; }; struct { T r, g, b; }; T d[3]; SWIZZLES3 }; VEC_COMMON(3) };
-template <class T> struct alignas(4 * sizeof(T)) vec<T, 4> { union { struct { T x, y, z, w; }; struct { T r, g, b, a; }; T d[4]; SWIZZLES4 }; VEC_COMMON(4) };
+  ASSIGN(+) \
+  ASSIGN(-) \
+  ASSIGN(*) \
+  ASSIGN(/) \
+  ASSIGN(%) \
+  ASSIGN(&) \
+  ASSIGN(|) \
+  ASSIGN(^) \
+  ASSIGN(<<) \
+  ASSIGN(>>) \
+  INL vec& operator++() { return *this += T(1); } \
+  INL vec& operator--() { return *this -= T(1); }
+'''
+
+# %% ../nbs/05_simulator.ipynb #b870b2bb
+_MSL_VECTORS += r'''
+#define ASSIGN(op) \
+  template <class U> INL vec& operator op## = (const U& u) { return *this = vec(*this op u); }
+template <class T> struct alignas(2 * sizeof(T)) vec<T, 2> {
+  union {
+    struct {
+      T x, y;
+    };
+    struct {
+      T r, g;
+    };
+    T d[2];
+    SWIZZLES2
+  };
+  VEC_COMMON(2)
+};
+template <class T> struct alignas(4 * sizeof(T)) vec<T, 3> {
+  union {
+    struct {
+      T x, y, z;
+    };
+    struct {
+      T r, g, b;
+    };
+    T d[3];
+    SWIZZLES3
+  };
+  VEC_COMMON(3)
+};
+template <class T> struct alignas(4 * sizeof(T)) vec<T, 4> {
+  union {
+    struct {
+      T x, y, z, w;
+    };
+    struct {
+      T r, g, b, a;
+    };
+    T d[4];
+    SWIZZLES4
+  };
+  VEC_COMMON(4)
+};
 #undef ASSIGN
 template <class T, int N> struct packed_vec {
   T d[N];
   packed_vec() = default;
-  INL packed_vec(const vec<T, N>& v) { for (int i = 0; i < N; i++) d[i] = v.d[i]; }
-  template <class... A, mk::en<sizeof...(A) == N && (mk::is_num<A>::value && ...)> = 0> INL packed_vec(A... a) : d{(T)a...} {}
-  INL operator vec<T, N>() const { vec<T, N> v; for (int i = 0; i < N; i++) v.d[i] = d[i]; return v; }
+  INL packed_vec(const vec<T, N>& v) {
+    for (int i = 0; i < N; i++) d[i] = v.d[i];
+  }
+  template <class... A, mk::en<sizeof...(A) == N && (mk::is_num<A>::value && ...)> = 0>
+  INL packed_vec(A... a) : d{(T)a...} {}
+  INL operator vec<T, N>() const {
+    vec<T, N> v;
+    for (int i = 0; i < N; i++) v.d[i] = d[i];
+    return v;
+  }
   INL T& operator[](int i) { return d[i]; }
   INL const T& operator[](int i) const { return d[i]; }
 };
-template <class A, class B> using vbin = mk::en<(isv<A> && (isv<B> || mk::is_num<B>::value)) || (isv<B> && mk::is_num<A>::value)>;
-template <class A, class B> struct vres { typedef std::conditional_t<isv<A>, typename vt<A>::t, typename vt<B>::t> t; static constexpr int n = isv<A> ? vt<A>::n : vt<B>::n; };
-template <class A> INL auto elem(const A& a, int i) { if constexpr (isv<A>) return a.d[i]; else return a; }
-template <class A> INL auto plain(const A& a) { if constexpr (isv<A>) return tov(a); else return a; }
+'''
+
+# %% ../nbs/05_simulator.ipynb #66da3f53
+_MSL_VECTORS += r'''
+template <class A, class B> using vbin =
+    mk::en<(isv<A> && (isv<B> || mk::is_num<B>::value)) || (isv<B> && mk::is_num<A>::value)>;
+template <class A, class B> struct vres {
+  typedef std::conditional_t<isv<A>, typename vt<A>::t, typename vt<B>::t> t;
+  static constexpr int n = isv<A> ? vt<A>::n : vt<B>::n;
+};
+template <class A> INL auto elem(const A& a, int i) {
+  if constexpr (isv<A>) return a.d[i];
+  else return a;
+}
+template <class A> INL auto plain(const A& a) {
+  if constexpr (isv<A>) return tov(a);
+  else return a;
+}
 template <class R, class A, class B, class F> INL auto zip(const A& a0, const B& b0, F f) {
-  constexpr int n = vres<A, B>::n; typedef typename vres<A, B>::t T;
-  auto a = plain(a0); auto b = plain(b0); vec<R, n> r;
+  constexpr int n = vres<A, B>::n;
+  typedef typename vres<A, B>::t T;
+  auto a = plain(a0);
+  auto b = plain(b0);
+  vec<R, n> r;
   for (int i = 0; i < n; i++) r.d[i] = (R)f((T)elem(a, i), (T)elem(b, i));
   return r;
 }
-#define VOP(op) template <class A, class B, vbin<A, B> = 0> INL auto operator op(const A& a, const B& b) { return zip<typename vres<A, B>::t>(a, b, [](auto x, auto y) { return x op y; }); }
+#define VOP(op) \
+  template <class A, class B, vbin<A, B> = 0> INL auto operator op(const A& a, const B& b) { \
+    return zip<typename vres<A, B>::t>(a, b, [](auto x, auto y) { return x op y; }); \
+  }
 VOP(+) VOP(-) VOP(*) VOP(/) VOP(%) VOP(&) VOP(|) VOP(^) VOP(<<) VOP(>>)
 #undef VOP
-#define VOP(op) template <class A, class B, vbin<A, B> = 0> INL auto operator op(const A& a, const B& b) { return zip<bool>(a, b, [](auto x, auto y) { return x op y; }); }
+#define VOP(op) \
+  template <class A, class B, vbin<A, B> = 0> INL auto operator op(const A& a, const B& b) { \
+    return zip<bool>(a, b, [](auto x, auto y) { return x op y; }); \
+  }
 VOP(<) VOP(>) VOP(<=) VOP(>=) VOP(==) VOP(!=) VOP(&&) VOP(||)
 #undef VOP
-template <class A, mk::en<isv<A>> = 0> INL auto operator-(const A& a) { auto v = tov(a); for (auto& x : v.d) x = -x; return v; }
-template <class A, mk::en<isv<A>> = 0> INL auto operator~(const A& a) { auto v = tov(a); for (auto& x : v.d) x = ~x; return v; }
-template <class A, mk::en<isv<A>> = 0> INL auto operator!(const A& a) { auto v = tov(a); vec<bool, vt<A>::n> r; for (int i = 0; i < vt<A>::n; i++) r.d[i] = !v.d[i]; return r; }
-}
-#define VECS(name, T) typedef metal::vec<T, 2> name##2; typedef metal::vec<T, 3> name##3; typedef metal::vec<T, 4> name##4; \
-  typedef metal::packed_vec<T, 2> packed_##name##2; typedef metal::packed_vec<T, 3> packed_##name##3; typedef metal::packed_vec<T, 4> packed_##name##4;
-VECS(float, float) VECS(half, half) VECS(bfloat, bfloat) VECS(int, int) VECS(uint, uint) VECS(short, short) VECS(ushort, ushort)
-VECS(char, signed char) VECS(uchar, uchar) VECS(long, long) VECS(ulong, ulong) VECS(bool, bool)
 '''
 
-# %% ../nbs/05_simulator.ipynb #6c17637d
+# %% ../nbs/05_simulator.ipynb #571e1a53
+_MSL_VECTORS += r'''
+template <class A, mk::en<isv<A>> = 0> INL auto operator-(const A& a) {
+  auto v = tov(a);
+  for (auto& x : v.d) x = -x;
+  return v;
+}
+template <class A, mk::en<isv<A>> = 0> INL auto operator~(const A& a) {
+  auto v = tov(a);
+  for (auto& x : v.d) x = ~x;
+  return v;
+}
+template <class A, mk::en<isv<A>> = 0> INL auto operator!(const A& a) {
+  auto v = tov(a);
+  vec<bool, vt<A>::n> r;
+  for (int i = 0; i < vt<A>::n; i++) r.d[i] = !v.d[i];
+  return r;
+}
+}
+template <class To, class From> INL To as_type(const From& f) { return mk::bits<To>(metal::plain(f)); }
+#define VECS(name, T) \
+  typedef metal::vec<T, 2> name##2; \
+  typedef metal::vec<T, 3> name##3; \
+  typedef metal::vec<T, 4> name##4; \
+  typedef metal::packed_vec<T, 2> packed_##name##2; \
+  typedef metal::packed_vec<T, 3> packed_##name##3; \
+  typedef metal::packed_vec<T, 4> packed_##name##4;
+VECS(float, float) VECS(half, half) VECS(bfloat, bfloat) VECS(int, int) VECS(uint, uint)
+VECS(short, short) VECS(ushort, ushort) VECS(char, signed char) VECS(uchar, uchar) VECS(long, long)
+VECS(ulong, ulong) VECS(bool, bool)
+'''
+
+# %% ../nbs/05_simulator.ipynb #4bbcc5a7
 _MSL_MATH = r'''
 #define M_PI_F 3.14159265358979323846f
 #define M_E_F 2.71828182845904523536f
@@ -992,106 +1803,296 @@ _MSL_MATH = r'''
 #define UCHAR_MAX 255
 #define LONG_MAX 9223372036854775807l
 #define ULONG_MAX 18446744073709551615ul
+'''
+
+# %% ../nbs/05_simulator.ipynb #da9f0408
+_MSL_MATH += r'''
 namespace metal {
 namespace math_ {
 template <class T> using num = mk::en<mk::is_num<T>::value>;
 template <class T> using fl = std::conditional_t<mk::is_small<T>::value, T, float>;
 template <class A, class F, mk::en<isv<A>> = 0> INL auto map(const A& a, F f) {
-  auto v = tov(a); vec<decltype(f(v.d[0])), vt<A>::n> r;
+  auto v = tov(a);
+  vec<decltype(f(v.d[0])), vt<A>::n> r;
   for (int i = 0; i < vt<A>::n; i++) r.d[i] = f(v.d[i]);
   return r;
 }
-#define F1(name, fn) template <class T, num<T> = 0> INL fl<T> name(T x) { return fl<T>(fn((float)x)); } \
-  template <class A, mk::en<isv<A>> = 0> INL auto name(const A& a) { return map(a, [](auto x) { return name(x); }); }
-F1(exp, __builtin_expf) F1(exp2, __builtin_exp2f) F1(log, __builtin_logf) F1(log2, __builtin_log2f) F1(log10, __builtin_log10f)
-F1(sin, __builtin_sinf) F1(cos, __builtin_cosf) F1(tan, __builtin_tanf) F1(asin, __builtin_asinf) F1(acos, __builtin_acosf) F1(atan, __builtin_atanf)
-F1(sinh, __builtin_sinhf) F1(cosh, __builtin_coshf) F1(tanh, __builtin_tanhf) F1(asinh, __builtin_asinhf) F1(acosh, __builtin_acoshf) F1(atanh, __builtin_atanhf)
-F1(sqrt, __builtin_sqrtf) F1(floor, __builtin_floorf) F1(ceil, __builtin_ceilf) F1(trunc, __builtin_truncf) F1(rint, __builtin_rintf) F1(round, __builtin_roundf) F1(fabs, __builtin_fabsf)
+#define F1(name, fn) \
+  template <class T, num<T> = 0> INL fl<T> name(T x) { return fl<T>(fn((float)x)); } \
+  template <class A, mk::en<isv<A>> = 0> INL auto name(const A& a) { \
+    return map(a, [](auto x) { return name(x); }); \
+  }
+F1(exp, __builtin_expf) F1(exp2, __builtin_exp2f) F1(log, __builtin_logf) F1(log2, __builtin_log2f)
+F1(log10, __builtin_log10f) F1(sin, __builtin_sinf) F1(cos, __builtin_cosf) F1(tan, __builtin_tanf)
+F1(asin, __builtin_asinf) F1(acos, __builtin_acosf) F1(atan, __builtin_atanf) F1(sinh, __builtin_sinhf)
+F1(cosh, __builtin_coshf) F1(tanh, __builtin_tanhf) F1(asinh, __builtin_asinhf)
+F1(acosh, __builtin_acoshf) F1(atanh, __builtin_atanhf) F1(sqrt, __builtin_sqrtf)
+F1(floor, __builtin_floorf) F1(ceil, __builtin_ceilf) F1(trunc, __builtin_truncf)
+F1(rint, __builtin_rintf) F1(round, __builtin_roundf) F1(fabs, __builtin_fabsf)
+'''
+
+# %% ../nbs/05_simulator.ipynb #0539125f
+_MSL_MATH += r'''
 INL float rsqrt_(float x) { return 1.0f / __builtin_sqrtf(x); }
 INL float exp10_(float x) { return __builtin_powf(10.0f, x); }
-INL float fract_(float x) { float f = x - __builtin_floorf(x); return f < 1.0f ? f : 0.99999994f; }
+INL float fract_(float x) {
+  float f = x - __builtin_floorf(x);
+  return f < 1.0f ? f : 0.99999994f;
+}
 INL float sat_(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 INL float sign_(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x == 0 ? x : 0.0f; }
 INL float sinpi_(float x) { return __builtin_sin(3.14159265358979323846 * __builtin_fmod((double)x, 2.0)); }
 INL float cospi_(float x) { return __builtin_cos(3.14159265358979323846 * __builtin_fmod((double)x, 2.0)); }
 INL float tanpi_(float x) { return sinpi_(x) / cospi_(x); }
-F1(rsqrt, rsqrt_) F1(exp10, exp10_) F1(fract, fract_) F1(saturate, sat_) F1(sign, sign_) F1(sinpi, sinpi_) F1(cospi, cospi_) F1(tanpi, tanpi_)
+F1(rsqrt, rsqrt_) F1(exp10, exp10_) F1(fract, fract_) F1(saturate, sat_) F1(sign, sign_)
+F1(sinpi, sinpi_) F1(cospi, cospi_) F1(tanpi, tanpi_)
 #undef F1
-template <class T, num<T> = 0> INL T abs(T x) { return mk::is_fl<T>::value ? T(__builtin_fabsf((float)x)) : T(x < T(0) ? T(-x) : x); }
-template <class A, mk::en<isv<A>> = 0> INL auto abs(const A& a) { return map(a, [](auto x) { return abs(x); }); }
-#define F2V(name) template <class A, class B, vbin<A, B> = 0> INL auto name(const A& a, const B& b) { typedef typename vres<A, B>::t T; return zip<T>(a, b, [](auto x, auto y) { return name(x, y); }); }
-#define F2(name, fn) template <class A, class B, num<A> = 0, num<B> = 0> INL auto name(A a, B b) { typedef fl<mk::ct<A, B>> T; return T(fn((float)a, (float)b)); } F2V(name)
-F2(pow, __builtin_powf) F2(powr, __builtin_powf) F2(atan2, __builtin_atan2f) F2(fmod, __builtin_fmodf) F2(fdim, __builtin_fdimf) F2(fmin, __builtin_fminf) F2(fmax, __builtin_fmaxf)
+'''
+
+# %% ../nbs/05_simulator.ipynb #304cc81b
+_MSL_MATH += r'''
+template <class T, num<T> = 0> INL T abs(T x) {
+  return mk::is_fl<T>::value ? T(__builtin_fabsf((float)x)) : T(x < T(0) ? T(-x) : x);
+}
+template <class A, mk::en<isv<A>> = 0> INL auto abs(const A& a) {
+  return map(a, [](auto x) { return abs(x); });
+}
+#define F2V(name) \
+  template <class A, class B, vbin<A, B> = 0> INL auto name(const A& a, const B& b) { \
+    typedef typename vres<A, B>::t T; \
+    return zip<T>(a, b, [](auto x, auto y) { return name(x, y); }); \
+  }
+#define F2(name, fn) \
+  template <class A, class B, num<A> = 0, num<B> = 0> INL auto name(A a, B b) { \
+    typedef fl<mk::ct<A, B>> T; \
+    return T(fn((float)a, (float)b)); \
+  } \
+  F2V(name)
+F2(pow, __builtin_powf) F2(powr, __builtin_powf) F2(atan2, __builtin_atan2f) F2(fmod, __builtin_fmodf)
+F2(fdim, __builtin_fdimf) F2(fmin, __builtin_fminf) F2(fmax, __builtin_fmaxf)
 F2(copysign, __builtin_copysignf) F2(nextafter, __builtin_nextafterf)
 INL float step_(float e, float x) { return x < e ? 0.0f : 1.0f; }
 INL float divide_(float a, float b) { return a / b; }
 F2(step, step_) F2(divide, divide_)
-template <class A, class B, num<A> = 0, num<B> = 0> INL auto min(A a, B b) { typedef mk::ct<A, B> T; if constexpr (mk::is_fl<T>::value) return T(__builtin_fminf((float)a, (float)b)); else return T((T)b < (T)a ? (T)b : (T)a); }
-template <class A, class B, num<A> = 0, num<B> = 0> INL auto max(A a, B b) { typedef mk::ct<A, B> T; if constexpr (mk::is_fl<T>::value) return T(__builtin_fmaxf((float)a, (float)b)); else return T((T)a < (T)b ? (T)b : (T)a); }
+template <class A, class B, num<A> = 0, num<B> = 0> INL auto min(A a, B b) {
+  typedef mk::ct<A, B> T;
+  if constexpr (mk::is_fl<T>::value) return T(__builtin_fminf((float)a, (float)b));
+  else return T((T)b < (T)a ? (T)b : (T)a);
+}
+template <class A, class B, num<A> = 0, num<B> = 0> INL auto max(A a, B b) {
+  typedef mk::ct<A, B> T;
+  if constexpr (mk::is_fl<T>::value) return T(__builtin_fmaxf((float)a, (float)b));
+  else return T((T)a < (T)b ? (T)b : (T)a);
+}
 F2V(min) F2V(max)
 template <class A, class B, class C> INL auto min3(A a, B b, C c) { return min(min(a, b), c); }
 template <class A, class B, class C> INL auto max3(A a, B b, C c) { return max(max(a, b), c); }
-template <class A, class B, class C> INL auto median3(A a, B b, C c) { return max(min(a, b), min(max(a, b), c)); }
+template <class A, class B, class C> INL auto median3(A a, B b, C c) {
+  return max(min(a, b), min(max(a, b), c));
+}
 template <class A, class B, class C> INL auto clamp(A x, B lo, C hi) { return min(max(x, lo), hi); }
 template <class A, class B, class C> INL auto mix(A a, B b, C t) { return a + (b - a) * t; }
-template <class A, class B, class C> INL auto smoothstep(A a, B b, C x) { auto t = clamp((x - a) / (b - a), 0.0f, 1.0f); return t * t * (3.0f - 2.0f * t); }
-template <class A, class B, class C, num<A> = 0> INL auto fma(A a, B b, C c) { typedef fl<mk::ct<mk::ct<A, B>, C>> T; return T(__builtin_fmaf((float)a, (float)b, (float)c)); }
-template <class A, mk::en<isv<A>> = 0> INL auto fma(const A& a, const A& b, const A& c) { auto x = tov(a), y = tov(b), z = tov(c); for (int i = 0; i < vt<A>::n; i++) x.d[i] = fma(x.d[i], y.d[i], z.d[i]); return x; }
+template <class A, class B, class C> INL auto smoothstep(A a, B b, C x) {
+  auto t = clamp((x - a) / (b - a), 0.0f, 1.0f);
+  return t * t * (3.0f - 2.0f * t);
+}
+'''
+
+# %% ../nbs/05_simulator.ipynb #ea282e4a
+_MSL_MATH += r'''
+template <class A, class B, class C, num<A> = 0> INL auto fma(A a, B b, C c) {
+  typedef fl<mk::ct<mk::ct<A, B>, C>> T;
+  return T(__builtin_fmaf((float)a, (float)b, (float)c));
+}
+template <class A, mk::en<isv<A>> = 0> INL auto fma(const A& a, const A& b, const A& c) {
+  auto x = tov(a), y = tov(b), z = tov(c);
+  for (int i = 0; i < vt<A>::n; i++) x.d[i] = fma(x.d[i], y.d[i], z.d[i]);
+  return x;
+}
 template <class T, num<T> = 0> INL T ldexp(T x, int e) { return T(__builtin_ldexpf((float)x, e)); }
 template <class T, num<T> = 0> INL T frexp(T x, int& e) { return T(__builtin_frexpf((float)x, &e)); }
-template <class T, num<T> = 0> INL T modf(T x, T& i) { i = T(__builtin_truncf((float)x)); return x - i; }
-template <class T> INL T sincos(T x, T& c) { c = cos(x); return sin(x); }
+template <class T, num<T> = 0> INL T modf(T x, T& i) {
+  i = T(__builtin_truncf((float)x));
+  return x - i;
+}
+template <class T> INL T sincos(T x, T& c) {
+  c = cos(x);
+  return sin(x);
+}
 template <class T, num<T> = 0> INL int ilogb(T x) { return __builtin_ilogbf((float)x); }
-#define FB(name, e) template <class T, num<T> = 0> INL bool name(T v) { float x = (float)v; return e; } template <class A, mk::en<isv<A>> = 0> INL auto name(const A& a) { return map(a, [](auto x) { return name(x); }); }
+'''
+
+# %% ../nbs/05_simulator.ipynb #9247bfe7
+_MSL_MATH += r'''
+#define FB(name, e) \
+  template <class T, num<T> = 0> INL bool name(T v) { \
+    float x = (float)v; \
+    return e; \
+  } \
+  template <class A, mk::en<isv<A>> = 0> INL auto name(const A& a) { \
+    return map(a, [](auto x) { return name(x); }); \
+  }
 INL uint fbits(float x) { return mk::bits<uint>(x); }
-FB(isnan, (fbits(x) & 0x7fffffff) > 0x7f800000) FB(isinf, (fbits(x) & 0x7fffffff) == 0x7f800000) FB(isfinite, (fbits(x) & 0x7f800000) != 0x7f800000)
-FB(isnormal, ((fbits(x) >> 23 & 255) + 1 & 255) > 1) FB(signbit, fbits(x) >> 31)
+FB(isnan, (fbits(x) & 0x7fffffff) > 0x7f800000) FB(isinf, (fbits(x) & 0x7fffffff) == 0x7f800000)
+FB(isfinite, (fbits(x) & 0x7f800000) != 0x7f800000) FB(isnormal, ((fbits(x) >> 23 & 255) + 1 & 255) > 1)
+FB(signbit, fbits(x) >> 31)
 #undef FB
-template <class T, num<T> = 0> INL T select(T a, T b, bool c) { if (c) return b; return a; }
-template <class A, class B, class C, mk::en<isv<A>> = 0> INL auto select(const A& a0, const B& b0, const C& c0) { auto a = tov(a0); auto b = tov(b0); auto c = tov(c0); constexpr int N = vt<A>::n; for (int i = 0; i < N; i++) if (c.d[i]) a.d[i] = b.d[i]; return a; }
-template <int N> INL bool any(vec<bool, N> v) { bool r = false; for (bool x : v.d) r |= x; return r; }
-template <int N> INL bool all(vec<bool, N> v) { bool r = true; for (bool x : v.d) r &= x; return r; }
-INL bool any(bool b) { return b; } INL bool all(bool b) { return b; }
-template <class A, class B> INL auto dot(const A& a0, const B& b0) { auto a = tov(a0); auto b = tov(b0); auto s = a.d[0] * b.d[0]; for (int i = 1; i < vt<A>::n; i++) s += a.d[i] * b.d[i]; return (typename vt<A>::t)s; }
+template <class T, num<T> = 0> INL T select(T a, T b, bool c) {
+  if (c) return b;
+  return a;
+}
+template <class A, class B, class C, mk::en<isv<A>> = 0>
+INL auto select(const A& a0, const B& b0, const C& c0) {
+  auto a = tov(a0);
+  auto b = tov(b0);
+  auto c = tov(c0);
+  constexpr int N = vt<A>::n;
+  for (int i = 0; i < N; i++)
+    if (c.d[i]) a.d[i] = b.d[i];
+  return a;
+}
+template <int N> INL bool any(vec<bool, N> v) {
+  bool r = false;
+  for (bool x : v.d) r |= x;
+  return r;
+}
+template <int N> INL bool all(vec<bool, N> v) {
+  bool r = true;
+  for (bool x : v.d) r &= x;
+  return r;
+}
+INL bool any(bool b) { return b; }
+INL bool all(bool b) { return b; }
+'''
+
+# %% ../nbs/05_simulator.ipynb #3bd856c6
+_MSL_MATH += r'''
+template <class A, class B> INL auto dot(const A& a0, const B& b0) {
+  auto a = tov(a0);
+  auto b = tov(b0);
+  auto s = a.d[0] * b.d[0];
+  for (int i = 1; i < vt<A>::n; i++) s += a.d[i] * b.d[i];
+  return (typename vt<A>::t)s;
+}
 template <class A> INL auto length_squared(const A& a) { return dot(a, a); }
 template <class A> INL auto length(const A& a) { return sqrt(dot(a, a)); }
 template <class A, class B> INL auto distance(const A& a, const B& b) { return length(tov(a) - tov(b)); }
-template <class A, class B> INL auto distance_squared(const A& a, const B& b) { return length_squared(tov(a) - tov(b)); }
+template <class A, class B> INL auto distance_squared(const A& a, const B& b) {
+  return length_squared(tov(a) - tov(b));
+}
 template <class A> INL auto normalize(const A& a) { return tov(a) * rsqrt(dot(a, a)); }
-template <class A, class B> INL auto reflect(const A& i, const B& n) { return tov(i) - tov(n) * (2 * dot(n, i)); }
-template <class A, class B> INL auto cross(const A& a0, const B& b0) { auto a = tov(a0); auto b = tov(b0); typedef typename vt<A>::t T; return vec<T, 3>(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x); }
+template <class A, class B> INL auto reflect(const A& i, const B& n) {
+  return tov(i) - tov(n) * (2 * dot(n, i));
+}
+template <class A, class B> INL auto cross(const A& a0, const B& b0) {
+  auto a = tov(a0);
+  auto b = tov(b0);
+  typedef typename vt<A>::t T;
+  return vec<T, 3>(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
 }
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #fd505f76
+# %% ../nbs/05_simulator.ipynb #6f0126a5
 _MSL_INTEGERS = r'''
 namespace metal {
 namespace math_ {
-#define FI(name, e) template <class T, num<T> = 0> INL T name(T x) { constexpr int W = 8 * sizeof(T); typedef std::make_unsigned_t<T> U; U u = (U)x; (void)W; (void)u; return (T)(e); } \
-  template <class A, mk::en<isv<A>> = 0> INL auto name(const A& a) { return map(a, [](auto x) { return name(x); }); }
-FI(popcount, __builtin_popcountll(u)) FI(clz, u ? __builtin_clzll(u) - (64 - W) : W) FI(ctz, u ? __builtin_ctzll(u) : W)
-template <class U> INL U rev_(U u) { U r = 0; for (int i = 0; i < int(8 * sizeof(U)); i++) { r = U(r << 1) | (u & 1); u >>= 1; } return r; }
+#define FI(name, e) \
+  template <class T, num<T> = 0> INL T name(T x) { \
+    constexpr int W = 8 * sizeof(T); \
+    typedef std::make_unsigned_t<T> U; \
+    U u = (U)x; \
+    (void)W; \
+    (void)u; \
+    return (T)(e); \
+  } \
+  template <class A, mk::en<isv<A>> = 0> INL auto name(const A& a) { \
+    return map(a, [](auto x) { return name(x); }); \
+  }
+FI(popcount, __builtin_popcountll(u)) FI(clz, u ? __builtin_clzll(u) - (64 - W) : W)
+FI(ctz, u ? __builtin_ctzll(u) : W)
+template <class U> INL U rev_(U u) {
+  U r = 0;
+  for (int i = 0; i < int(8 * sizeof(U)); i++) {
+    r = U(r << 1) | (u & 1);
+    u >>= 1;
+  }
+  return r;
+}
 FI(reverse_bits, rev_(u))
 #undef FI
-template <class T> INL T rotate(T x, T n) { typedef std::make_unsigned_t<T> U; constexpr int W = 8 * sizeof(T); int k = n & (W - 1); return k ? (T)((U)x << k | (U)x >> (W - k)) : x; }
-template <class T> INL T mulhi(T a, T b) { return sizeof(T) <= 4 ? T(((long)a * (long)b) >> (8 * sizeof(T))) : T(((__int128)a * (__int128)b) >> 64); }
+'''
+
+# %% ../nbs/05_simulator.ipynb #a2d639c8
+_MSL_INTEGERS += r'''
+template <class T> INL T rotate(T x, T n) {
+  typedef std::make_unsigned_t<T> U;
+  constexpr int W = 8 * sizeof(T);
+  int k = n & (W - 1);
+  return k ? (T)((U)x << k | (U)x >> (W - k)) : x;
+}
+template <class T> INL T mulhi(T a, T b) {
+  return sizeof(T) <= 4 ? T(((long)a * (long)b) >> (8 * sizeof(T))) : T(((__int128)a * (__int128)b) >> 64);
+}
 INL uint mulhi(uint a, uint b) { return (ulong)a * b >> 32; }
 INL ulong mulhi(ulong a, ulong b) { return (unsigned __int128)a * b >> 64; }
 template <class T> INL T mul24(T a, T b) { return a * b; }
 template <class T> INL T mad24(T a, T b, T c) { return a * b + c; }
 template <class T> INL T madhi(T a, T b, T c) { return mulhi(a, b) + c; }
-template <class T> INL auto absdiff(T a, T b) { typedef std::make_unsigned_t<T> U; return a > b ? U(U(a) - U(b)) : U(U(b) - U(a)); }
-template <class T> INL T addsat(T a, T b) { T r; if (!__builtin_add_overflow(a, b, &r)) return r; typedef std::make_unsigned_t<T> U; T top = std::is_signed<T>::value ? T(U(~U(0)) >> 1) : T(~U(0)); return b > 0 ? top : T(-top - 1); }
-template <class T> INL T subsat(T a, T b) { T r; if (!__builtin_sub_overflow(a, b, &r)) return r; typedef std::make_unsigned_t<T> U; T top = std::is_signed<T>::value ? T(U(~U(0)) >> 1) : T(~U(0)); return std::is_signed<T>::value ? (b < 0 ? top : T(-top - 1)) : T(0); }
+'''
+
+# %% ../nbs/05_simulator.ipynb #36a4bcee
+_MSL_INTEGERS += r'''
+template <class T> INL auto absdiff(T a, T b) {
+  typedef std::make_unsigned_t<T> U;
+  return a > b ? U(U(a) - U(b)) : U(U(b) - U(a));
+}
+template <class T> INL T addsat(T a, T b) {
+  T r;
+  if (!__builtin_add_overflow(a, b, &r)) return r;
+  typedef std::make_unsigned_t<T> U;
+  T top = std::is_signed<T>::value ? T(U(~U(0)) >> 1) : T(~U(0));
+  return b > 0 ? top : T(-top - 1);
+}
+template <class T> INL T subsat(T a, T b) {
+  T r;
+  if (!__builtin_sub_overflow(a, b, &r)) return r;
+  typedef std::make_unsigned_t<T> U;
+  T top = std::is_signed<T>::value ? T(U(~U(0)) >> 1) : T(~U(0));
+  return std::is_signed<T>::value ? (b < 0 ? top : T(-top - 1)) : T(0);
+}
 template <class T> INL T hadd(T a, T b) { return (a >> 1) + (b >> 1) + (a & b & 1); }
 template <class T> INL T rhadd(T a, T b) { return (a >> 1) + (b >> 1) + ((a | b) & 1); }
-template <class T> INL T extract_bits(T x, uint off, uint n) { constexpr uint W = 8 * sizeof(T); typedef std::make_unsigned_t<T> U; if (!n) return 0; return std::is_signed<T>::value ? T(T(U(x) << (W - off - n)) >> (W - n)) : T(U(U(x) << (W - off - n)) >> (W - n)); }
-template <class T> INL T insert_bits(T base, T ins, uint off, uint n) { typedef std::make_unsigned_t<T> U; U m = n >= 8 * sizeof(T) ? U(~U(0)) : U(((U(1) << n) - 1) << off); return T((U(base) & ~m) | ((U(ins) << off) & m)); }
-INL float4 unpack_unorm4x8_to_float(uint u) { return float4(u & 255, u >> 8 & 255, u >> 16 & 255, u >> 24) / 255.0f; }
-INL float4 unpack_snorm4x8_to_float(uint u) { return max(float4((signed char)u, (signed char)(u >> 8), (signed char)(u >> 16), (signed char)(u >> 24)) / 127.0f, -1.0f); }
+template <class T> INL T extract_bits(T x, uint off, uint n) {
+  constexpr uint W = 8 * sizeof(T);
+  typedef std::make_unsigned_t<T> U;
+  if (!n) return 0;
+  return std::is_signed<T>::value ? T(T(U(x) << (W - off - n)) >> (W - n))
+                                  : T(U(U(x) << (W - off - n)) >> (W - n));
+}
+template <class T> INL T insert_bits(T base, T ins, uint off, uint n) {
+  typedef std::make_unsigned_t<T> U;
+  U m = n >= 8 * sizeof(T) ? U(~U(0)) : U(((U(1) << n) - 1) << off);
+  return T((U(base) & ~m) | ((U(ins) << off) & m));
+}
+'''
+
+# %% ../nbs/05_simulator.ipynb #6e974f26
+_MSL_INTEGERS += r'''
+INL float4 unpack_unorm4x8_to_float(uint u) {
+  return float4(u & 255, u >> 8 & 255, u >> 16 & 255, u >> 24) / 255.0f;
+}
+INL float4 unpack_snorm4x8_to_float(uint u) {
+  return max(float4((signed char)u, (signed char)(u >> 8), (signed char)(u >> 16), (signed char)(u >> 24)) /
+          127.0f,
+      -1.0f);
+}
 INL float2 unpack_unorm2x16_to_float(uint u) { return float2(u & 65535, u >> 16) / 65535.0f; }
-INL uint pack_float_to_unorm4x8(float4 v) { float4 r = rint(clamp(v, 0.0f, 1.0f) * 255.0f); return (uint)r.d[0] | (uint)r.d[1] << 8 | (uint)r.d[2] << 16 | (uint)r.d[3] << 24; }
+INL uint pack_float_to_unorm4x8(float4 v) {
+  float4 r = rint(clamp(v, 0.0f, 1.0f) * 255.0f);
+  return (uint)r.d[0] | (uint)r.d[1] << 8 | (uint)r.d[2] << 16 | (uint)r.d[3] << 24;
+}
 }
 using namespace math_;
 namespace fast = math_;
@@ -1101,24 +2102,41 @@ namespace precise = math_;
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #13022691
+# %% ../nbs/05_simulator.ipynb #f1d7300a
 _MSL_LIMITS = r'''
 namespace metal {
 template <class T> struct numeric_limits {
   static constexpr bool is_signed = std::is_signed<T>::value, is_integer = true;
   static constexpr int digits = 8 * sizeof(T) - is_signed;
-  static constexpr T max() { typedef std::make_unsigned_t<T> U; return is_signed ? T(U(~U(0)) >> 1) : T(~U(0)); }
+  static constexpr T max() {
+    typedef std::make_unsigned_t<T> U;
+    return is_signed ? T(U(~U(0)) >> 1) : T(~U(0));
+  }
   static constexpr T min() { return is_signed ? T(-max() - 1) : T(0); }
   static constexpr T lowest() { return min(); }
 };
-#define LIMITS(T, MX, MN, EPS, DIG) template <> struct numeric_limits<T> { \
-  static constexpr bool is_signed = true, is_integer = false; static constexpr int digits = DIG; \
-  static constexpr T max() { return T(MX); } static constexpr T min() { return T(MN); } static constexpr T lowest() { return T(-MX); } \
-  static constexpr T epsilon() { return T(EPS); } static constexpr T infinity() { return T(__builtin_inff()); } static constexpr T quiet_NaN() { return T(__builtin_nanf("")); } }; 
-#define LIMITS_SOFT(T, MX, MN, EPS, DIG) template <> struct numeric_limits<T> { \
-  static constexpr bool is_signed = true, is_integer = false; static constexpr int digits = DIG; \
-  static T max() { return T(MX); } static T min() { return T(MN); } static T lowest() { return T(-MX); } \
-  static T epsilon() { return T(EPS); } static T infinity() { return T(__builtin_inff()); } static T quiet_NaN() { return T(__builtin_nanf("")); } };
+#define LIMITS(T, MX, MN, EPS, DIG) \
+  template <> struct numeric_limits<T> { \
+    static constexpr bool is_signed = true, is_integer = false; \
+    static constexpr int digits = DIG; \
+    static constexpr T max() { return T(MX); } \
+    static constexpr T min() { return T(MN); } \
+    static constexpr T lowest() { return T(-MX); } \
+    static constexpr T epsilon() { return T(EPS); } \
+    static constexpr T infinity() { return T(__builtin_inff()); } \
+    static constexpr T quiet_NaN() { return T(__builtin_nanf("")); } \
+  };
+#define LIMITS_SOFT(T, MX, MN, EPS, DIG) \
+  template <> struct numeric_limits<T> { \
+    static constexpr bool is_signed = true, is_integer = false; \
+    static constexpr int digits = DIG; \
+    static T max() { return T(MX); } \
+    static T min() { return T(MN); } \
+    static T lowest() { return T(-MX); } \
+    static T epsilon() { return T(EPS); } \
+    static T infinity() { return T(__builtin_inff()); } \
+    static T quiet_NaN() { return T(__builtin_nanf("")); } \
+  };
 LIMITS(float, 3.40282347e+38f, 1.17549435e-38f, 1.19209290e-7f, 24)
 #if defined(__FLT16_MANT_DIG__) && !defined(MK_SOFT_HALF)
 LIMITS(half, 65504.0f, 6.103515625e-5f, 9.765625e-4f, 11)
@@ -1130,116 +2148,336 @@ LIMITS(bfloat, 3.38953139e+38f, 1.17549435e-38f, 7.8125e-3f, 8)
 #else
 LIMITS_SOFT(bfloat, 3.38953139e+38f, 1.17549435e-38f, 7.8125e-3f, 8)
 #endif
-template <> struct numeric_limits<bool> { static constexpr bool max() { return true; } static constexpr bool min() { return false; } };
-using std::is_same; using std::is_same_v; using std::enable_if; using std::enable_if_t; using std::conditional; using std::conditional_t;
-using std::integral_constant; using std::bool_constant; using std::true_type; using std::false_type; using std::is_signed; using std::is_unsigned;
-using std::make_unsigned_t; using std::make_signed_t; using std::remove_const_t; using std::remove_reference_t; using std::remove_cv_t; using std::decay_t; using std::is_integral; using std::is_integral_v; using std::void_t; using std::is_pointer_v; using std::is_enum_v; using std::is_convertible_v; using std::is_const_v; using std::integer_sequence; using std::make_integer_sequence; using std::index_sequence; using std::make_index_sequence;
+template <> struct numeric_limits<bool> {
+  static constexpr bool max() { return true; }
+  static constexpr bool min() { return false; }
+};
+'''
+
+# %% ../nbs/05_simulator.ipynb #d959414f
+_MSL_LIMITS += r'''
+using std::bool_constant; using std::conditional; using std::conditional_t; using std::decay_t;
+using std::enable_if; using std::enable_if_t; using std::false_type; using std::index_sequence;
+using std::integer_sequence; using std::integral_constant; using std::is_const_v;
+using std::is_convertible_v; using std::is_enum_v; using std::is_integral; using std::is_integral_v;
+using std::is_pointer_v; using std::is_same; using std::is_same_v; using std::is_signed;
+using std::is_unsigned; using std::make_index_sequence; using std::make_integer_sequence;
+using std::make_signed_t; using std::make_unsigned_t; using std::remove_const_t; using std::remove_cv_t;
+using std::remove_reference_t; using std::true_type; using std::void_t;
 template <class T> struct is_floating_point : mk::is_fl<T> {};
 template <class T> constexpr bool is_floating_point_v = mk::is_fl<T>::value;
-template <class T> struct is_arithmetic : std::bool_constant<mk::is_fl<T>::value || std::is_arithmetic<T>::value> {};
+template <class T> struct is_arithmetic
+    : std::bool_constant<mk::is_fl<T>::value || std::is_arithmetic<T>::value> {};
 template <class T> constexpr bool is_arithmetic_v = is_arithmetic<T>::value;
 template <class T> struct is_scalar : is_arithmetic<T> {};
-template <class T, size_t N> struct array { T __elems[N]; INL T& operator[](size_t i) { return __elems[i]; } INL const T& operator[](size_t i) const { return __elems[i]; } constexpr size_t size() const { return N; } };
+template <class T, size_t N> struct array {
+  T __elems[N];
+  INL T& operator[](size_t i) { return __elems[i]; }
+  INL const T& operator[](size_t i) const { return __elems[i]; }
+  constexpr size_t size() const { return N; }
+};
+'''
+
+# %% ../nbs/05_simulator.ipynb #41ed05c6
+_MSL_LIMITS += r'''
 template <class T, int C, int R> struct matrix {
   vec<T, R> columns[C];
   matrix() = default;
-  explicit matrix(T v) { for (int i = 0; i < C; i++) { columns[i] = vec<T, R>(T(0)); if (i < R) columns[i].d[i] = v; } }
-  template <class... A, mk::en<sizeof...(A) == C && (isv<A> && ...)> = 0> matrix(A... a) { int i = 0; ((columns[i++] = a), ...); }
+  explicit matrix(T v) {
+    for (int i = 0; i < C; i++) {
+      columns[i] = vec<T, R>(T(0));
+      if (i < R) columns[i].d[i] = v;
+    }
+  }
+  template <class... A, mk::en<sizeof...(A) == C && (isv<A> && ...)> = 0> matrix(A... a) {
+    int i = 0;
+    ((columns[i++] = a), ...);
+  }
   vec<T, R>& operator[](int i) { return columns[i]; }
   const vec<T, R>& operator[](int i) const { return columns[i]; }
-  friend vec<T, R> operator*(const matrix& m, const vec<T, C>& v) { vec<T, R> r(T(0)); for (int i = 0; i < C; i++) r += m.columns[i] * v.d[i]; return r; }
-  friend vec<T, C> operator*(const vec<T, R>& v, const matrix& m) { vec<T, C> r; for (int i = 0; i < C; i++) r.d[i] = dot(v, m.columns[i]); return r; }
-  template <int K> friend matrix<T, K, R> operator*(const matrix& a, const matrix<T, K, C>& b) { matrix<T, K, R> r; for (int i = 0; i < K; i++) r.columns[i] = a * b.columns[i]; return r; }
-  friend matrix operator*(const matrix& a, T s) { matrix r; for (int i = 0; i < C; i++) r.columns[i] = a.columns[i] * s; return r; }
-  friend matrix operator+(const matrix& a, const matrix& b) { matrix r; for (int i = 0; i < C; i++) r.columns[i] = a.columns[i] + b.columns[i]; return r; }
+  friend vec<T, R> operator*(const matrix& m, const vec<T, C>& v) {
+    vec<T, R> r(T(0));
+    for (int i = 0; i < C; i++) r += m.columns[i] * v.d[i];
+    return r;
+  }
+  friend vec<T, C> operator*(const vec<T, R>& v, const matrix& m) {
+    vec<T, C> r;
+    for (int i = 0; i < C; i++) r.d[i] = dot(v, m.columns[i]);
+    return r;
+  }
+  template <int K> friend matrix<T, K, R> operator*(const matrix& a, const matrix<T, K, C>& b) {
+    matrix<T, K, R> r;
+    for (int i = 0; i < K; i++) r.columns[i] = a * b.columns[i];
+    return r;
+  }
+  friend matrix operator*(const matrix& a, T s) {
+    matrix r;
+    for (int i = 0; i < C; i++) r.columns[i] = a.columns[i] * s;
+    return r;
+  }
+  friend matrix operator+(const matrix& a, const matrix& b) {
+    matrix r;
+    for (int i = 0; i < C; i++) r.columns[i] = a.columns[i] + b.columns[i];
+    return r;
+  }
 };
-template <class T, int C, int R> matrix<T, R, C> transpose(const matrix<T, C, R>& m) { matrix<T, R, C> r; for (int i = 0; i < C; i++) for (int j = 0; j < R; j++) r.columns[j].d[i] = m.columns[i].d[j]; return r; }
+template <class T, int C, int R> matrix<T, R, C> transpose(const matrix<T, C, R>& m) {
+  matrix<T, R, C> r;
+  for (int i = 0; i < C; i++)
+    for (int j = 0; j < R; j++) r.columns[j].d[i] = m.columns[i].d[j];
+  return r;
 }
-#define MATS(T) typedef metal::matrix<T, 2, 2> T##2x2; typedef metal::matrix<T, 3, 3> T##3x3; typedef metal::matrix<T, 4, 4> T##4x4; typedef metal::matrix<T, 2, 3> T##2x3; typedef metal::matrix<T, 3, 2> T##3x2; typedef metal::matrix<T, 2, 4> T##2x4; typedef metal::matrix<T, 4, 2> T##4x2; typedef metal::matrix<T, 3, 4> T##3x4; typedef metal::matrix<T, 4, 3> T##4x3;
+}
+#define MATS(T) \
+  typedef metal::matrix<T, 2, 2> T##2x2; \
+  typedef metal::matrix<T, 3, 3> T##3x3; \
+  typedef metal::matrix<T, 4, 4> T##4x4; \
+  typedef metal::matrix<T, 2, 3> T##2x3; \
+  typedef metal::matrix<T, 3, 2> T##3x2; \
+  typedef metal::matrix<T, 2, 4> T##2x4; \
+  typedef metal::matrix<T, 4, 2> T##4x2; \
+  typedef metal::matrix<T, 3, 4> T##3x4; \
+  typedef metal::matrix<T, 4, 3> T##4x3;
 MATS(float) MATS(half)
 '''
 
-# %% ../nbs/05_simulator.ipynb #45b42cae
+# %% ../nbs/05_simulator.ipynb #1df8ebaf
 _MSL_LANES = r'''
-#define HERE int line_ = __builtin_LINE(), const char* file_ = __builtin_FILE()
+#define HERE int line_ = __builtin_LINE(), const char *file_ = __builtin_FILE()
 namespace metal {
-enum class mem_flags : uint { mem_none = 0, mem_device = 1, mem_threadgroup = 2, mem_texture = 4, mem_threadgroup_imageblock = 8 };
+enum class mem_flags : uint {
+  mem_none = 0,
+  mem_device = 1,
+  mem_threadgroup = 2,
+  mem_texture = 4,
+  mem_threadgroup_imageblock = 8
+};
 INL constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(uint(a) | uint(b)); }
-INL void threadgroup_barrier(mem_flags f, HERE) { mk::barrier(1, uint(f), "threadgroup_barrier", line_, file_); }
-INL void simdgroup_barrier(mem_flags f, HERE) { mk::barrier(2, uint(f), "simdgroup_barrier", line_, file_); }
-template <class M> INL void threadgroup_barrier(mem_flags f, M, HERE) { mk::barrier(1, uint(f), "threadgroup_barrier", line_, file_); }
+INL void threadgroup_barrier(mem_flags f, HERE) {
+  mk::barrier(1, uint(f), "threadgroup_barrier", line_, file_);
 }
+INL void simdgroup_barrier(mem_flags f, HERE) {
+  mk::barrier(2, uint(f), "simdgroup_barrier", line_, file_);
+}
+template <class M> INL void threadgroup_barrier(mem_flags f, M, HERE) {
+  mk::barrier(1, uint(f), "threadgroup_barrier", line_, file_);
+}
+}
+'''
+
+# %% ../nbs/05_simulator.ipynb #0d07a0f5
+_MSL_LANES += r'''
 namespace mk {
-template <class T> NOSAN inline T get(const Meet* m, int i) { T t; __builtin_memcpy(&t, m->slot[i], sizeof t); return t; }
+template <class T> NOSAN inline T get(const Meet* m, int i) {
+  T t;
+  __builtin_memcpy(&t, m->slot[i], sizeof t);
+  return t;
+}
 NOSAN inline bool has(const Meet* m, int i) { return m->mask >> i & 1; }
-template <class R, class T, class F> NOSAN inline R together(int scope, const char* op, T v, int line, const char* file, F f) {
+template <class R, class T, class F>
+NOSAN inline R together(int scope, const char* op, T v, int line, const char* file, F f) {
   static_assert(sizeof(T) <= 32, "too wide for a simdgroup operation");
   Meet* m = meet(scope, op, &v, sizeof v, line, file);
-  R r;                                       // the first lane to get here works it out, the others copy
-  if (!m->done) { r = f(m); __builtin_memcpy(m->result, &r, sizeof r); m->done = 1; }
-  else __builtin_memcpy(&r, m->result, sizeof r);
+  R r;  // the first lane to get here works it out, the others copy
+  if (!m->done) {
+    r = f(m);
+    __builtin_memcpy(m->result, &r, sizeof r);
+    m->done = 1;
+  } else __builtin_memcpy(&r, m->result, sizeof r);
   return r;
 }
 template <class T, class F> inline T tree(const Meet* m, int width, F f) {
-  T v[32]; bool on[32];
-  for (int i = 0; i < width; i++) if ((on[i] = has(m, i))) v[i] = get<T>(m, i);
-  for (int s = width / 2; s; s >>= 1) for (int i = 0; i < s; i++) {
-    if (on[i] && on[i + s]) v[i] = f(v[i], v[i + s]); else if (on[i + s]) { v[i] = v[i + s]; on[i] = true; }
-  }
+  T v[32];
+  bool on[32];
+  for (int i = 0; i < width; i++)
+    if ((on[i] = has(m, i))) v[i] = get<T>(m, i);
+  for (int s = width / 2; s; s >>= 1)
+    for (int i = 0; i < s; i++) {
+      if (on[i] && on[i + s]) v[i] = f(v[i], v[i + s]);
+      else if (on[i + s]) {
+        v[i] = v[i + s];
+        on[i] = true;
+      }
+    }
   return v[0];
 }
-template <class T, class F> NOSAN inline T prefix(int scope, const char* op, T v, T zero, bool inclusive, int line, const char* file, F f) {
+'''
+
+# %% ../nbs/05_simulator.ipynb #84161bde
+_MSL_LANES += r'''
+template <class T, class F> NOSAN inline T prefix(
+    int scope, const char* op, T v, T zero, bool inclusive, int line, const char* file, F f) {
   Meet* m = meet(scope, op, &v, sizeof v, line, file);
-  int me = scope == QUAD ? lane() % 4 : lane(); T s = zero;
-  for (int i = 0; i < me + inclusive; i++) if (has(m, i)) s = f(s, get<T>(m, i));
+  int me = scope == QUAD ? lane() % 4 : lane();
+  T s = zero;
+  for (int i = 0; i < me + inclusive; i++)
+    if (has(m, i)) s = f(s, get<T>(m, i));
   return s;
 }
-template <class T> NOSAN inline T fetch(int scope, const char* op, T v, int src, bool strict, int line, const char* file) {
+template <class T>
+NOSAN inline T fetch(int scope, const char* op, T v, int src, bool strict, int line, const char* file) {
   Meet* m = meet(scope, op, &v, sizeof v, line, file);
   int width = scope == QUAD ? 4 : 32;
   if (src >= 0 && src < width && has(m, src)) return get<T>(m, src);
-  if (MK_CHECKS && (strict || (src >= 0 && src < width))) fail(scope == QUAD ? "quad shuffle reads a lane that is not there" : "simd shuffle reads a lane that is not there", line, file);
+  if (MK_CHECKS && (strict || (src >= 0 && src < width)))
+    fail(scope == QUAD ? "quad shuffle reads a lane that is not there"
+                       : "simd shuffle reads a lane that is not there",
+        line, file);
   return v;
 }
-template <class T> INL auto value(const T& v) { if constexpr (metal::isv<T>) return metal::tov(v); else return v; }
+template <class T> INL auto value(const T& v) {
+  if constexpr (metal::isv<T>) return metal::tov(v);
+  else return v;
 }
+}
+'''
+
+# %% ../nbs/05_simulator.ipynb #72485b19
+_MSL_LANES += r'''
 namespace metal {
 #define REDUCE(name, expr) \
-  template <class T> INL auto simd_##name(T v0, HERE) { auto v = mk::value(v0); typedef decltype(v) V; return mk::together<V>(mk::SIMD, "simd_" #name, v, line_, file_, [](const mk::Meet* m) { return mk::tree<V>(m, 32, [](V a, V b) { return V(expr); }); }); } \
-  template <class T> INL auto quad_##name(T v0, HERE) { auto v = mk::value(v0); typedef decltype(v) V; return mk::together<V>(mk::QUAD, "quad_" #name, v, line_, file_, [](const mk::Meet* m) { return mk::tree<V>(m, 4, [](V a, V b) { return V(expr); }); }); }
-REDUCE(sum, a + b) REDUCE(product, a * b) REDUCE(max, max(a, b)) REDUCE(min, min(a, b)) REDUCE(and, a & b) REDUCE(or, a | b) REDUCE(xor, a ^ b)
+  template <class T> INL auto simd_##name(T v0, HERE) { \
+    auto v = mk::value(v0); \
+    typedef decltype(v) V; \
+    return mk::together<V>(mk::SIMD, "simd_" #name, v, line_, file_, \
+        [](const mk::Meet* m) { return mk::tree<V>(m, 32, [](V a, V b) { return V(expr); }); }); \
+  } \
+  template <class T> INL auto quad_##name(T v0, HERE) { \
+    auto v = mk::value(v0); \
+    typedef decltype(v) V; \
+    return mk::together<V>(mk::QUAD, "quad_" #name, v, line_, file_, \
+        [](const mk::Meet* m) { return mk::tree<V>(m, 4, [](V a, V b) { return V(expr); }); }); \
+  }
+REDUCE(sum, a + b) REDUCE(product, a * b) REDUCE(max, max(a, b)) REDUCE(min, min(a, b)) REDUCE(and, a & b)
+REDUCE(or, a | b) REDUCE(xor, a ^ b)
 #undef REDUCE
+'''
+
+# %% ../nbs/05_simulator.ipynb #67528c90
+_MSL_LANES += r'''
 #define PREFIX(name, zero, expr) \
-  template <class T> INL T simd_prefix_inclusive_##name(T v, HERE) { return mk::prefix(mk::SIMD, "simd_prefix_inclusive_" #name, v, T(zero), true, line_, file_, [](T a, T b) { return T(expr); }); } \
-  template <class T> INL T simd_prefix_exclusive_##name(T v, HERE) { return mk::prefix(mk::SIMD, "simd_prefix_exclusive_" #name, v, T(zero), false, line_, file_, [](T a, T b) { return T(expr); }); } \
-  template <class T> INL T quad_prefix_inclusive_##name(T v, HERE) { return mk::prefix(mk::QUAD, "quad_prefix_inclusive_" #name, v, T(zero), true, line_, file_, [](T a, T b) { return T(expr); }); } \
-  template <class T> INL T quad_prefix_exclusive_##name(T v, HERE) { return mk::prefix(mk::QUAD, "quad_prefix_exclusive_" #name, v, T(zero), false, line_, file_, [](T a, T b) { return T(expr); }); }
+  template <class T> INL T simd_prefix_inclusive_##name(T v, HERE) { \
+    return mk::prefix(mk::SIMD, "simd_prefix_inclusive_" #name, v, T(zero), true, line_, file_, \
+        [](T a, T b) { return T(expr); }); \
+  } \
+  template <class T> INL T simd_prefix_exclusive_##name(T v, HERE) { \
+    return mk::prefix(mk::SIMD, "simd_prefix_exclusive_" #name, v, T(zero), false, line_, file_, \
+        [](T a, T b) { return T(expr); }); \
+  } \
+  template <class T> INL T quad_prefix_inclusive_##name(T v, HERE) { \
+    return mk::prefix(mk::QUAD, "quad_prefix_inclusive_" #name, v, T(zero), true, line_, file_, \
+        [](T a, T b) { return T(expr); }); \
+  } \
+  template <class T> INL T quad_prefix_exclusive_##name(T v, HERE) { \
+    return mk::prefix(mk::QUAD, "quad_prefix_exclusive_" #name, v, T(zero), false, line_, file_, \
+        [](T a, T b) { return T(expr); }); \
+  }
 PREFIX(sum, 0, a + b) PREFIX(product, 1, a * b)
 #undef PREFIX
+'''
+
+# %% ../nbs/05_simulator.ipynb #05f3a822
+_MSL_LANES += r'''
 #define SHUFFLE(S, scope, W) \
-  template <class T> INL auto S##_shuffle(T v, ushort i, HERE) { return mk::fetch(mk::scope, #S "_shuffle", mk::value(v), int(i), true, line_, file_); } \
-  template <class T> INL auto S##_broadcast(T v, ushort i, HERE) { return mk::fetch(mk::scope, #S "_broadcast", mk::value(v), int(i), true, line_, file_); } \
-  template <class T> INL auto S##_shuffle_xor(T v, ushort i, HERE) { return mk::fetch(mk::scope, #S "_shuffle_xor", mk::value(v), int((mk::lane() % W) ^ i), true, line_, file_); } \
-  template <class T> INL auto S##_shuffle_down(T v, ushort i, HERE) { return mk::fetch(mk::scope, #S "_shuffle_down", mk::value(v), int(mk::lane() % W + i), false, line_, file_); } \
-  template <class T> INL auto S##_shuffle_up(T v, ushort i, HERE) { return mk::fetch(mk::scope, #S "_shuffle_up", mk::value(v), int(mk::lane() % W) - int(i), false, line_, file_); } \
-  template <class T> INL auto S##_shuffle_rotate_down(T v, ushort i, HERE) { return mk::fetch(mk::scope, #S "_shuffle_rotate_down", mk::value(v), int((mk::lane() + i) % W), true, line_, file_); } \
-  template <class T> INL auto S##_shuffle_rotate_up(T v, ushort i, HERE) { return mk::fetch(mk::scope, #S "_shuffle_rotate_up", mk::value(v), int((mk::lane() + W - i % W) % W), true, line_, file_); } \
-  template <class T> INL auto S##_shuffle_and_fill_down(T v, T fill, ushort i, HERE) { int s = mk::lane() % W + i; auto a = mk::fetch(mk::scope, #S "_shuffle_and_fill_down", mk::value(v), s % W, true, line_, file_); auto b = mk::fetch(mk::scope, #S "_shuffle_and_fill_down", mk::value(fill), s % W, true, line_, file_); return s < W ? a : b; } \
-  template <class T> INL auto S##_shuffle_and_fill_up(T v, T fill, ushort i, HERE) { int s = int(mk::lane() % W) - int(i); auto a = mk::fetch(mk::scope, #S "_shuffle_and_fill_up", mk::value(v), (s + W) % W, true, line_, file_); auto b = mk::fetch(mk::scope, #S "_shuffle_and_fill_up", mk::value(fill), (s + W) % W, true, line_, file_); return s >= 0 ? a : b; } \
-  template <class T> INL auto S##_broadcast_first(T v0, HERE) { auto v = mk::value(v0); typedef decltype(v) V; return mk::together<V>(mk::scope, #S "_broadcast_first", v, line_, file_, [](const mk::Meet* m) { int i = 0; while (!mk::has(m, i)) i++; return mk::get<V>(m, i); }); } \
-  INL bool S##_all(bool v, HERE) { return mk::together<bool>(mk::scope, #S "_all", v, line_, file_, [](const mk::Meet* m) { bool r = true; for (int i = 0; i < W; i++) if (mk::has(m, i)) r &= mk::get<bool>(m, i); return r; }); } \
-  INL bool S##_any(bool v, HERE) { return mk::together<bool>(mk::scope, #S "_any", v, line_, file_, [](const mk::Meet* m) { bool r = false; for (int i = 0; i < W; i++) if (mk::has(m, i)) r |= mk::get<bool>(m, i); return r; }); } \
-  INL S##_vote S##_ballot(bool v, HERE) { return S##_vote(mk::together<ulong>(mk::scope, #S "_ballot", v, line_, file_, [](const mk::Meet* m) { ulong r = 0; for (int i = 0; i < W; i++) if (mk::has(m, i) && mk::get<bool>(m, i)) r |= 1ul << i; return r; })); } \
+  template <class T> INL auto S##_shuffle(T v, ushort i, HERE) { \
+    return mk::fetch(mk::scope, #S "_shuffle", mk::value(v), int(i), true, line_, file_); \
+  } \
+  template <class T> INL auto S##_broadcast(T v, ushort i, HERE) { \
+    return mk::fetch(mk::scope, #S "_broadcast", mk::value(v), int(i), true, line_, file_); \
+  } \
+  template <class T> INL auto S##_shuffle_xor(T v, ushort i, HERE) { \
+    return mk::fetch( \
+        mk::scope, #S "_shuffle_xor", mk::value(v), int((mk::lane() % W) ^ i), true, line_, file_); \
+  } \
+  template <class T> INL auto S##_shuffle_down(T v, ushort i, HERE) { \
+    return mk::fetch( \
+        mk::scope, #S "_shuffle_down", mk::value(v), int(mk::lane() % W + i), false, line_, file_); \
+  } \
+  template <class T> INL auto S##_shuffle_up(T v, ushort i, HERE) { \
+    return mk::fetch( \
+        mk::scope, #S "_shuffle_up", mk::value(v), int(mk::lane() % W) - int(i), false, line_, file_); \
+  } \
+  template <class T> INL auto S##_shuffle_rotate_down(T v, ushort i, HERE) { \
+    return mk::fetch(mk::scope, #S "_shuffle_rotate_down", mk::value(v), int((mk::lane() + i) % W), true, \
+        line_, file_); \
+  } \
+  template <class T> INL auto S##_shuffle_rotate_up(T v, ushort i, HERE) { \
+    return mk::fetch(mk::scope, #S "_shuffle_rotate_up", mk::value(v), int((mk::lane() + W - i % W) % W), \
+        true, line_, file_); \
+  } \
+  template <class T> INL auto S##_shuffle_and_fill_down(T v, T fill, ushort i, HERE) { \
+    int s = mk::lane() % W + i; \
+    auto a = mk::fetch(mk::scope, #S "_shuffle_and_fill_down", mk::value(v), s % W, true, line_, file_); \
+    auto b = \
+        mk::fetch(mk::scope, #S "_shuffle_and_fill_down", mk::value(fill), s % W, true, line_, file_); \
+    return s < W ? a : b; \
+  } \
+  template <class T> INL auto S##_shuffle_and_fill_up(T v, T fill, ushort i, HERE) { \
+    int s = int(mk::lane() % W) - int(i); \
+    auto a = \
+        mk::fetch(mk::scope, #S "_shuffle_and_fill_up", mk::value(v), (s + W) % W, true, line_, file_); \
+    auto b = \
+        mk::fetch(mk::scope, #S "_shuffle_and_fill_up", mk::value(fill), (s + W) % W, true, line_, file_); \
+    return s >= 0 ? a : b; \
+  } \
+  template <class T> INL auto S##_broadcast_first(T v0, HERE) { \
+    auto v = mk::value(v0); \
+    typedef decltype(v) V; \
+    return mk::together<V>(mk::scope, #S "_broadcast_first", v, line_, file_, [](const mk::Meet* m) { \
+      int i = 0; \
+      while (!mk::has(m, i)) i++; \
+      return mk::get<V>(m, i); \
+    }); \
+  } \
+  INL bool S##_all(bool v, HERE) { \
+    return mk::together<bool>(mk::scope, #S "_all", v, line_, file_, [](const mk::Meet* m) { \
+      bool r = true; \
+      for (int i = 0; i < W; i++) \
+        if (mk::has(m, i)) r &= mk::get<bool>(m, i); \
+      return r; \
+    }); \
+  } \
+  INL bool S##_any(bool v, HERE) { \
+    return mk::together<bool>(mk::scope, #S "_any", v, line_, file_, [](const mk::Meet* m) { \
+      bool r = false; \
+      for (int i = 0; i < W; i++) \
+        if (mk::has(m, i)) r |= mk::get<bool>(m, i); \
+      return r; \
+    }); \
+  } \
+  INL S##_vote S##_ballot(bool v, HERE) { \
+    return S##_vote(mk::together<ulong>(mk::scope, #S "_ballot", v, line_, file_, [](const mk::Meet* m) { \
+      ulong r = 0; \
+      for (int i = 0; i < W; i++) \
+        if (mk::has(m, i) && mk::get<bool>(m, i)) r |= 1ul << i; \
+      return r; \
+    })); \
+  } \
   INL S##_vote S##_active_threads_mask(HERE) { return S##_ballot(true, line_, file_); } \
-  INL bool S##_is_first(HERE) { return uint(__builtin_ctzll(ulong(S##_ballot(true, line_, file_)))) == mk::lane() % W; }
-template <int W> struct vote { typedef ulong vote_t; ulong v; INL constexpr explicit vote(ulong x = 0) : v(x) {} INL explicit constexpr operator ulong() const { return v; } INL explicit constexpr operator uint() const { return (uint)v; } INL bool all() const { return v == (W == 64 ? ~0ul : (1ul << W) - 1); } INL bool any() const { return v != 0; } };
-typedef vote<32> simd_vote; typedef vote<4> quad_vote;
+  INL bool S##_is_first(HERE) { \
+    return uint(__builtin_ctzll(ulong(S##_ballot(true, line_, file_)))) == mk::lane() % W; \
+  }
+'''
+
+# %% ../nbs/05_simulator.ipynb #ee36442f
+_MSL_LANES += r'''
+template <int W> struct vote {
+  typedef ulong vote_t;
+  ulong v;
+  INL constexpr explicit vote(ulong x = 0) : v(x) {}
+  INL explicit constexpr operator ulong() const { return v; }
+  INL explicit constexpr operator uint() const { return (uint)v; }
+  INL bool all() const { return v == (W == 64 ? ~0ul : (1ul << W) - 1); }
+  INL bool any() const { return v != 0; }
+};
+typedef vote<32> simd_vote;
+typedef vote<4> quad_vote;
 SHUFFLE(simd, SIMD, 32) SHUFFLE(quad, QUAD, 4)
 #undef SHUFFLE
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #96ad1dad
+# %% ../nbs/05_simulator.ipynb #274ef0fe
 _MSL_MATRICES = r'''
 namespace metal {
 // An 8x8 matrix over 32 lanes: each holds two neighbours of one row.
@@ -1247,81 +2485,191 @@ template <class T, int R, int C> struct simdgroup_matrix {
   static_assert(R == 8 && C == 8, "simdgroup_matrix is 8x8");
   vec<T, 2> e;
   simdgroup_matrix() = default;
-  static INL int row() { int l = mk::lane(); return (l / 4 & 4) + l / 2 % 4; }
-  static INL int col() { int l = mk::lane(); return (l / 4 & 2) * 2 + l % 2 * 2; }
-  INL explicit simdgroup_matrix(T d) { int r = row(), c = col(); e = vec<T, 2>(r == c ? d : T(0), r == c + 1 ? d : T(0)); }
+  static INL int row() {
+    int l = mk::lane();
+    return (l / 4 & 4) + l / 2 % 4;
+  }
+  static INL int col() {
+    int l = mk::lane();
+    return (l / 4 & 2) * 2 + l % 2 * 2;
+  }
+  INL explicit simdgroup_matrix(T d) {
+    int r = row(), c = col();
+    e = vec<T, 2>(r == c ? d : T(0), r == c + 1 ? d : T(0));
+  }
   INL vec<T, 2>& thread_elements() { return e; }
   INL const vec<T, 2>& thread_elements() const { return e; }
 };
-typedef simdgroup_matrix<float, 8, 8> simdgroup_float8x8; typedef simdgroup_matrix<half, 8, 8> simdgroup_half8x8; typedef simdgroup_matrix<bfloat, 8, 8> simdgroup_bfloat8x8;
-template <class T, int R, int C> INL simdgroup_matrix<T, R, C> make_filled_simdgroup_matrix(T v) { simdgroup_matrix<T, R, C> m; m.e = vec<T, 2>(v, v); return m; }
-template <class T, int R, int C, class P> INL void simdgroup_load(simdgroup_matrix<T, R, C>& m, P p, ulong stride = 8, ulong2 origin = ulong2(0, 0), bool transpose = false, HERE) {
-  mk::together<char>(mk::SIMD, "simdgroup_load", char(0), line_, file_, [](const mk::Meet*) { return char(0); });
-  auto* q = mk::raw(p) + origin.d[1] * stride + origin.d[0]; long r = m.row(), c = m.col(), s = stride;
-  if (transpose) m.e = vec<T, 2>(q[c * s + r], q[(c + 1) * s + r]); else m.e = vec<T, 2>(q[r * s + c], q[r * s + c + 1]);
-}
-template <class T, int R, int C, class P> INL void simdgroup_store(const simdgroup_matrix<T, R, C>& m, P p, ulong stride = 8, ulong2 origin = ulong2(0, 0), bool transpose = false, HERE) {
-  mk::together<char>(mk::SIMD, "simdgroup_store", char(0), line_, file_, [](const mk::Meet*) { return char(0); });
-  auto* q = mk::raw(p) + origin.d[1] * stride + origin.d[0]; long r = m.row(), c = m.col(), s = stride; typedef std::decay_t<decltype(*q)> Q;
-  if (transpose) { q[c * s + r] = Q(m.e.d[0]); q[(c + 1) * s + r] = Q(m.e.d[1]); } else { q[r * s + c] = Q(m.e.d[0]); q[r * s + c + 1] = Q(m.e.d[1]); }
-}
-template <class D, class A, class B, class E> NOSAN inline void simdgroup_multiply_accumulate(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b, const simdgroup_matrix<E, 8, 8>& c, HERE) {
-  struct Four { float a0, a1, b0, b1; } f = {(float)a.e.d[0], (float)a.e.d[1], (float)b.e.d[0], (float)b.e.d[1]};
-  mk::Meet* m = mk::meet(mk::SIMD, "simdgroup_multiply_accumulate", &f, sizeof f, line_, file_);
-  int r = d.row(), n = d.col(); float s0 = (float)c.e.d[0], s1 = (float)c.e.d[1];
-  for (int k = 0; k < 8; k++) {
-    int la = (r & 4) * 4 + (k & 4) * 2 + (r & 3) * 2 + (k & 2) / 2, lb = (k & 4) * 4 + (n & 4) * 2 + (k & 3) * 2 + (n & 2) / 2;
-    Four fa = mk::get<Four>(m, la), fb = mk::get<Four>(m, lb);
-    float x = k & 1 ? fa.a1 : fa.a0; s0 += x * fb.b0; s1 += x * fb.b1;
-  }
-  d.e.d[0] = D(s0); d.e.d[1] = D(s1);
-}
-template <class D, class A, class B> INL void simdgroup_multiply(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b, HERE) { simdgroup_multiply_accumulate(d, a, b, make_filled_simdgroup_matrix<D, 8, 8>(D(0)), line_, file_); }
-template <class T> INL simdgroup_matrix<T, 8, 8> operator*(const simdgroup_matrix<T, 8, 8>& a, const simdgroup_matrix<T, 8, 8>& b) { simdgroup_matrix<T, 8, 8> d; simdgroup_multiply(d, a, b, 0, ""); return d; }
+typedef simdgroup_matrix<float, 8, 8> simdgroup_float8x8;
+typedef simdgroup_matrix<half, 8, 8> simdgroup_half8x8;
+typedef simdgroup_matrix<bfloat, 8, 8> simdgroup_bfloat8x8;
+template <class T, int R, int C> INL simdgroup_matrix<T, R, C> make_filled_simdgroup_matrix(T v) {
+  simdgroup_matrix<T, R, C> m;
+  m.e = vec<T, 2>(v, v);
+  return m;
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #6401ad6d
+# %% ../nbs/05_simulator.ipynb #9c5fc170
+_MSL_MATRICES += r'''
+template <class T, int R, int C, class P> INL void simdgroup_load(simdgroup_matrix<T, R, C>& m, P p,
+    ulong stride = 8, ulong2 origin = ulong2(0, 0), bool transpose = false, HERE) {
+  mk::together<char>(
+      mk::SIMD, "simdgroup_load", char(0), line_, file_, [](const mk::Meet*) { return char(0); });
+  auto* q = mk::raw(p) + origin.d[1] * stride + origin.d[0];
+  long r = m.row(), c = m.col(), s = stride;
+  if (transpose) m.e = vec<T, 2>(q[c * s + r], q[(c + 1) * s + r]);
+  else m.e = vec<T, 2>(q[r * s + c], q[r * s + c + 1]);
+}
+template <class T, int R, int C, class P> INL void simdgroup_store(const simdgroup_matrix<T, R, C>& m, P p,
+    ulong stride = 8, ulong2 origin = ulong2(0, 0), bool transpose = false, HERE) {
+  mk::together<char>(
+      mk::SIMD, "simdgroup_store", char(0), line_, file_, [](const mk::Meet*) { return char(0); });
+  auto* q = mk::raw(p) + origin.d[1] * stride + origin.d[0];
+  long r = m.row(), c = m.col(), s = stride;
+  typedef std::decay_t<decltype(*q)> Q;
+  if (transpose) {
+    q[c * s + r] = Q(m.e.d[0]);
+    q[(c + 1) * s + r] = Q(m.e.d[1]);
+  } else {
+    q[r * s + c] = Q(m.e.d[0]);
+    q[r * s + c + 1] = Q(m.e.d[1]);
+  }
+}
+'''
+
+# %% ../nbs/05_simulator.ipynb #9c482250
+_MSL_MATRICES += r'''
+template <class D, class A, class B, class E> NOSAN inline void simdgroup_multiply_accumulate(
+    simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b,
+    const simdgroup_matrix<E, 8, 8>& c, HERE) {
+  struct Four {
+    float a0, a1, b0, b1;
+  } f = {(float)a.e.d[0], (float)a.e.d[1], (float)b.e.d[0], (float)b.e.d[1]};
+  mk::Meet* m = mk::meet(mk::SIMD, "simdgroup_multiply_accumulate", &f, sizeof f, line_, file_);
+  int r = d.row(), n = d.col();
+  float s0 = (float)c.e.d[0], s1 = (float)c.e.d[1];
+  for (int k = 0; k < 8; k++) {
+    int la = (r & 4) * 4 + (k & 4) * 2 + (r & 3) * 2 + (k & 2) / 2,
+        lb = (k & 4) * 4 + (n & 4) * 2 + (k & 3) * 2 + (n & 2) / 2;
+    Four fa = mk::get<Four>(m, la), fb = mk::get<Four>(m, lb);
+    float x = k & 1 ? fa.a1 : fa.a0;
+    s0 += x * fb.b0;
+    s1 += x * fb.b1;
+  }
+  d.e.d[0] = D(s0);
+  d.e.d[1] = D(s1);
+}
+template <class D, class A, class B> INL void simdgroup_multiply(simdgroup_matrix<D, 8, 8>& d,
+    const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b, HERE) {
+  simdgroup_multiply_accumulate(d, a, b, make_filled_simdgroup_matrix<D, 8, 8>(D(0)), line_, file_);
+}
+template <class T> INL simdgroup_matrix<T, 8, 8> operator*(
+    const simdgroup_matrix<T, 8, 8>& a, const simdgroup_matrix<T, 8, 8>& b) {
+  simdgroup_matrix<T, 8, 8> d;
+  simdgroup_multiply(d, a, b, 0, "");
+  return d;
+}
+}
+'''
+
+# %% ../nbs/05_simulator.ipynb #d96fc7bd
 _MSL_ATOMICS = r'''
 namespace metal {
-enum memory_order { memory_order_relaxed, memory_order_acquire, memory_order_release, memory_order_acq_rel, memory_order_seq_cst };
-enum thread_scope { thread_scope_thread, thread_scope_simdgroup, thread_scope_threadgroup, thread_scope_device };
-template <class T> struct atomic { T v; };
-typedef atomic<int> atomic_int; typedef atomic<uint> atomic_uint; typedef atomic<bool> atomic_bool; typedef atomic<float> atomic_float; typedef atomic<ulong> atomic_ulong;
-INL void atomic_thread_fence(mem_flags, memory_order = memory_order_relaxed, thread_scope = thread_scope_threadgroup) {}
+enum memory_order {
+  memory_order_relaxed,
+  memory_order_acquire,
+  memory_order_release,
+  memory_order_acq_rel,
+  memory_order_seq_cst
+};
+enum thread_scope {
+  thread_scope_thread,
+  thread_scope_simdgroup,
+  thread_scope_threadgroup,
+  thread_scope_device
+};
+template <class T> struct atomic {
+  T v;
+};
+typedef atomic<int> atomic_int;
+typedef atomic<uint> atomic_uint;
+typedef atomic<bool> atomic_bool;
+typedef atomic<float> atomic_float;
+typedef atomic<ulong> atomic_ulong;
+INL void atomic_thread_fence(
+    mem_flags, memory_order = memory_order_relaxed, thread_scope = thread_scope_threadgroup) {}
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #5ea0cecd
+_MSL_ATOMICS += r'''
 namespace mk {
-template <size_t N> struct word; template <> struct word<1> { typedef uint8_t t; }; template <> struct word<4> { typedef uint32_t t; }; template <> struct word<8> { typedef uint64_t t; };
-template <class T, class F> NOSAN __attribute__((noinline)) T modify(metal::atomic<T>* q, F f, int write = 1) {
-  typedef typename word<sizeof(T)>::t U; U* u = (U*)q;
+template <size_t N> struct word;
+template <> struct word<1> {
+  typedef uint8_t t;
+};
+template <> struct word<4> {
+  typedef uint32_t t;
+};
+template <> struct word<8> {
+  typedef uint64_t t;
+};
+template <class T, class F>
+NOSAN __attribute__((noinline)) T modify(metal::atomic<T>* q, F f, int write = 1) {
+  typedef typename word<sizeof(T)>::t U;
+  U* u = (U*)q;
   rt.atomic(q, sizeof(T), write, __builtin_return_address(0));
 #if MK_CHECKS
-  U old = *u; *u = bits<U>(T(f(bits<T>(old)))); return bits<T>(old);
+  U old = *u;
+  *u = bits<U>(T(f(bits<T>(old))));
+  return bits<T>(old);
 #else
   U old = __atomic_load_n(u, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(u, &old, bits<U>(T(f(bits<T>(old)))), true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {}
+  while (!__atomic_compare_exchange_n(
+      u, &old, bits<U>(T(f(bits<T>(old)))), true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {}
   return bits<T>(old);
 #endif
 }
 template <class P> using at = std::decay_t<decltype(raw(*(P*)0)->v)>;
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #98d52813
+_MSL_ATOMICS += r'''
 namespace metal {
-#define RMW(name, expr) template <class P, class V, class T = mk::at<P>> INL T atomic_##name##_explicit(P p, V v0, memory_order) { T v = T(v0); return mk::modify(mk::raw(p), [v](T old) { return T(expr); }); }
-RMW(fetch_add, old + v) RMW(fetch_sub, old - v) RMW(fetch_and, old & v) RMW(fetch_or, old | v) RMW(fetch_xor, old ^ v)
-RMW(fetch_max, old < v ? v : old) RMW(fetch_min, v < old ? v : old) RMW(exchange, v)
+#define RMW(name, expr) \
+  template <class P, class V, class T = mk::at<P>> \
+  INL T atomic_##name##_explicit(P p, V v0, memory_order) { \
+    T v = T(v0); \
+    return mk::modify(mk::raw(p), [v](T old) { return T(expr); }); \
+  }
+RMW(fetch_add, old + v) RMW(fetch_sub, old - v) RMW(fetch_and, old & v) RMW(fetch_or, old | v)
+RMW(fetch_xor, old ^ v) RMW(fetch_max, old < v ? v : old) RMW(fetch_min, v < old ? v : old)
+RMW(exchange, v)
 #undef RMW
-template <class P, class V, class T = mk::at<P>> INL void atomic_store_explicit(P p, V v0, memory_order) { T v = T(v0); mk::modify(mk::raw(p), [v](T) { return v; }); }
-template <class P, class T = mk::at<P>> INL T atomic_load_explicit(P p, memory_order) { return mk::modify((atomic<T>*)mk::raw(p), [](T old) { return old; }, 0); }
-template <class P, class V, class T = mk::at<P>> INL bool atomic_compare_exchange_weak_explicit(P p, T* want, V v0, memory_order, memory_order) {
-  T v = T(v0), w = *want; bool hit = false;
-  T old = mk::modify(mk::raw(p), [v, w, &hit](T o) { hit = mk::bits<typename mk::word<sizeof(T)>::t>(o) == mk::bits<typename mk::word<sizeof(T)>::t>(w); return hit ? v : o; });
+template <class P, class V, class T = mk::at<P>> INL void atomic_store_explicit(P p, V v0, memory_order) {
+  T v = T(v0);
+  mk::modify(mk::raw(p), [v](T) { return v; });
+}
+template <class P, class T = mk::at<P>> INL T atomic_load_explicit(P p, memory_order) {
+  return mk::modify((atomic<T>*)mk::raw(p), [](T old) { return old; }, 0);
+}
+template <class P, class V, class T = mk::at<P>>
+INL bool atomic_compare_exchange_weak_explicit(P p, T* want, V v0, memory_order, memory_order) {
+  T v = T(v0), w = *want;
+  bool hit = false;
+  T old = mk::modify(mk::raw(p), [v, w, &hit](T o) {
+    hit = mk::bits<typename mk::word<sizeof(T)>::t>(o) == mk::bits<typename mk::word<sizeof(T)>::t>(w);
+    return hit ? v : o;
+  });
   if (!hit) *want = old;
   return hit;
 }
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #30a67222
+# %% ../nbs/05_simulator.ipynb #84ffaa71
 _MSL_MLX = r'''
 struct complex64_t {
   float real, imag;
@@ -1330,8 +2678,13 @@ struct complex64_t {
   complex64_t(float r) : real(r), imag(0) {}
   friend complex64_t operator+(complex64_t a, complex64_t b) { return {a.real + b.real, a.imag + b.imag}; }
   friend complex64_t operator-(complex64_t a, complex64_t b) { return {a.real - b.real, a.imag - b.imag}; }
-  friend complex64_t operator*(complex64_t a, complex64_t b) { return {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real}; }
-  friend complex64_t operator/(complex64_t a, complex64_t b) { float d = b.real * b.real + b.imag * b.imag; return {(a.real * b.real + a.imag * b.imag) / d, (a.imag * b.real - a.real * b.imag) / d}; }
+  friend complex64_t operator*(complex64_t a, complex64_t b) {
+    return {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
+  }
+  friend complex64_t operator/(complex64_t a, complex64_t b) {
+    float d = b.real * b.real + b.imag * b.imag;
+    return {(a.real * b.real + a.imag * b.imag) / d, (a.imag * b.real - a.real * b.imag) / d};
+  }
 };
 template <class U> struct Limits {
   static inline const U max = mk::is_fl<U>::value ? U(INFINITY) : metal::numeric_limits<U>::max();
@@ -1339,17 +2692,33 @@ template <class U> struct Limits {
   static inline const U finite_max = metal::numeric_limits<U>::max();
   static inline const U finite_min = metal::numeric_limits<U>::lowest();
 };
-template <> struct Limits<bool> { static constexpr bool max = true, min = false; };
+template <> struct Limits<bool> {
+  static constexpr bool max = true, min = false;
+};
+'''
+
+# %% ../nbs/05_simulator.ipynb #755a71bd
+_MSL_MLX += r'''
 template <class S, class St> INL size_t elem_to_loc(size_t e, S shape, St strides, int ndim) {
   size_t loc = 0;
-  for (int i = ndim - 1; i >= 0 && e > 0; i--) { loc += (e % shape[i]) * strides[i]; e /= shape[i]; }
+  for (int i = ndim - 1; i >= 0 && e > 0; i--) {
+    loc += (e % shape[i]) * strides[i];
+    e /= shape[i];
+  }
   return loc;
 }
 template <class S, class St> INL size_t elem_to_loc(uint3 e, S shape, St strides, int ndim) {
   size_t loc = e.x * strides[ndim - 1] + e.y * strides[ndim - 2];
-  for (int d = ndim - 3; d >= 0; d--) { loc += (e.z % shape[d]) * strides[d]; e.z /= shape[d]; }
+  for (int d = ndim - 3; d >= 0; d--) {
+    loc += (e.z % shape[d]) * strides[d];
+    e.z /= shape[d];
+  }
   return loc;
 }
+'''
+
+# %% ../nbs/05_simulator.ipynb #788757a3
+_MSL_MLX += r'''
 inline size_t ceildiv(size_t n, size_t m) { return (n + m - 1) / m; }
 inline float log1p(float x) { return __builtin_log1pf(x); }
 inline bfloat log1p(bfloat x) { return bfloat(__builtin_log1pf((float)x)); }
@@ -1360,72 +2729,86 @@ inline bfloat log1p(bfloat x) { return bfloat(__builtin_log1pf((float)x)); }
 using namespace metal;
 '''
 
-# %% ../nbs/05_simulator.ipynb #ca2fc8b0
-METAL_RUNTIME = _RT_FIBER + _RT_STATE + _RT_ERRORS + _RT_SCHEDULER + _RT_MEETINGS + _RT_MEMORY + _RT_RACES + _RT_BUFFERS + _RT_LAUNCH
-METAL_PRELUDE = _MSL_BASE + _MSL_HALF + _MSL_POINTERS + _MSL_VECTORS + _MSL_MATH + _MSL_INTEGERS + _MSL_LIMITS + _MSL_LANES + _MSL_MATRICES + _MSL_ATOMICS + _MSL_MLX
+# %% ../nbs/05_simulator.ipynb #acb6b69c
+METAL_RUNTIME = ''.join((_RT_FIBER, _RT_STATE, _RT_ERRORS, _RT_SCHEDULER, _RT_MEETINGS,
+                         _RT_MEMORY, _RT_RACES, _RT_BUFFERS, _RT_LAUNCH))
+METAL_PRELUDE = ''.join((_MSL_BASE, _MSL_HALF, _MSL_POINTERS, _MSL_VECTORS, _MSL_MATH, _MSL_INTEGERS,
+                         _MSL_LIMITS, _MSL_LANES, _MSL_MATRICES, _MSL_ATOMICS, _MSL_MLX))
 
-# %% ../nbs/05_simulator.ipynb #2f702237
+# %% ../nbs/05_simulator.ipynb #4ea52375
 class MetalError(ValueError):
-    """What the simulator found wrong. `.kernel`, `.line`, `.threadgroup`, `.lane`, `.problem`: the parts of the message, None where they do not apply"""
+    """What the simulator found wrong.
+    `.kernel`, `.line`, `.threadgroup`, `.lane`, `.problem`: the parts of the message, None where they do not apply"""
     def __init__(self, problem, kernel=None, line=None, threadgroup=None, lane=None, where='body'):
-        self.problem, self.kernel, self.line, self.threadgroup, self.lane, self.where = problem, kernel, line, threadgroup, lane, where
-        at = [f'kernel {kernel}' if kernel else '', f"{'header ' if where == 'header' else ''}line {line}" if line else '',
-              f'threadgroup {threadgroup}' if threadgroup is not None else '', f'lane {lane}' if lane is not None else '']
+        self.problem, self.kernel, self.where = problem, kernel, where
+        self.line, self.threadgroup, self.lane = line, threadgroup, lane
+        at = [f'kernel {kernel}' if kernel else '',
+              f"{'header ' if where == 'header' else ''}line {line}" if line else '',
+              f'threadgroup {threadgroup}' if threadgroup is not None else '',
+              f'lane {lane}' if lane is not None else '']
         super().__init__(', '.join(a for a in at if a) + f': {problem}')
 
-# %% ../nbs/05_simulator.ipynb #97fa8f8e
+# %% ../nbs/05_simulator.ipynb #5dcd0414
 _TOKEN = re.compile(r"""(?P<mark>^\#[ ]\d+[ ]"[^"\n]*"[^\n]*\n)|(?P<space>[ \t\r]*\n|[ \t\r]+)|(?P<str>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
   |(?P<num>(?:0[xX][0-9a-fA-F']+|(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][-+]?\d+)?)\w*)|(?P<id>[A-Za-z_]\w*)
   |(?P<op>\#\#|<<=|>>=|->\*?|\+\+|--|::|&&|\|\||<=|>=|==|!=|[-+*/%&|^]=|<<|.)""", re.X | re.S | re.M)
 
-# %% ../nbs/05_simulator.ipynb #6f0d287e
+# %% ../nbs/05_simulator.ipynb #0995b1f1
 def _blank(text):
     "Comments out, line breaks kept"
     keep = lambda m: m[0] if m[0][0] in '"\'' else ' ' + '\n' * m[0].count('\n')
     return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', keep, text, flags=re.S)
 
-# %% ../nbs/05_simulator.ipynb #c9a49784
+# %% ../nbs/05_simulator.ipynb #ab794cb3
 class _Tok(str):
     "A token that knows its line and kind"
     def __new__(cls, s, kind, line):
         t = super().__new__(cls, s); t.kind, t.line = kind, line
         return t
 
-# %% ../nbs/05_simulator.ipynb #f5e1d518
+# %% ../nbs/05_simulator.ipynb #88733eb2
 def _tokens(text):
     "Preprocessed Metal text as a list of tokens, white space and line marks included"
     out, line = [], 1
     for m in _TOKEN.finditer(text):
-        if m.lastgroup == 'mark': out.append(_Tok(m[0], 'space', line)); line = int(m[0].split()[1]); continue
+        if m.lastgroup == 'mark':
+            out.append(_Tok(m[0], 'space', line)); line = int(m[0].split()[1]); continue
         out.append(_Tok(m[0], m.lastgroup, line))
         line += m[0].count('\n')
     return out
 
-# %% ../nbs/05_simulator.ipynb #56b23848
+# %% ../nbs/05_simulator.ipynb #11c59969
 @functools.lru_cache(maxsize=256)
 def _preprocess(name, header, source):
     "(header, body) with macros expanded and comments gone, as Metal's own preprocessor would"
     for where, text in (('header', header), ('body', source)):
         for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"][^>"\n]*[>"]?)', _blank(text), re.M):
-            if not m[1][1:].startswith('metal'): raise MetalError(f'#include {m[1]}: only Metal headers are there', name, text[:m.start()].count('\n') + 1, where=where)
+            if not m[1][1:].startswith('metal'):
+                raise MetalError(f'#include {m[1]}: only Metal headers are there', name,
+                                 text[:m.start()].count('\n') + 1, where=where)
     strip = lambda s: re.sub(r'^[ \t]*#[ \t]*(include|pragma)[^\n]*', '', s, flags=re.M)
     text = f'#line 1 "{name}.header"\n{strip(header)}\n#line 1 "{name}.body"\n{strip(source)}\n'
-    cmd = [find_compiler()[0], '-E', '-undef', '-D__METAL_VERSION__=320', '-D__METAL__=1', '-D__HAVE_BFLOAT__=1', '-x', 'c++', '-std=c++17', '-w', '-']
+    cmd = [find_compiler()[0], '-E', '-undef', '-D__METAL_VERSION__=320', '-D__METAL__=1',
+           '-D__HAVE_BFLOAT__=1', '-x', 'c++', '-std=c++17', '-w', '-']
     r = subprocess.run(cmd, input=text, capture_output=True, text=True)
     if r.returncode: raise _compile_error(r.stderr, name)
     cut = re.search(rf'^# 1 "{re.escape(name)}\.body".*\n', r.stdout, re.M)
     start = re.search(rf'^# 1 "{re.escape(name)}\.header".*\n', r.stdout, re.M)
     return r.stdout[start.start():cut.start()], r.stdout[cut.start():]
 
-# %% ../nbs/05_simulator.ipynb #af7cd15d
+# %% ../nbs/05_simulator.ipynb #618d6727
 _SPACES = {'device', 'constant', 'threadgroup', 'thread'}
-_QUAL = {'const', 'volatile', 'constexpr', 'static', 'inline', 'restrict', '__restrict', '__restrict__', 'METAL_FUNC', 'typename', 'coherent'}
-_BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', 'float', 'half', 'bfloat', 'double', 'uchar', 'ushort', 'uint', 'ulong',
-         'size_t', 'ptrdiff_t', 'int8_t', 'int16_t', 'int32_t', 'int64_t', 'uint8_t', 'uint16_t', 'uint32_t', 'uint64_t', 'float16_t', 'bfloat16_t', 'complex64_t',
+_QUAL = {'const', 'volatile', 'constexpr', 'static', 'inline', 'restrict', '__restrict', '__restrict__',
+         'METAL_FUNC', 'typename', 'coherent'}
+_BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', 'float', 'half', 'bfloat',
+         'double', 'uchar', 'ushort', 'uint', 'ulong',
+         'size_t', 'ptrdiff_t', 'int8_t', 'int16_t', 'int32_t', 'int64_t', 'uint8_t', 'uint16_t',
+         'uint32_t', 'uint64_t', 'float16_t', 'bfloat16_t', 'complex64_t',
          'atomic_int', 'atomic_uint', 'atomic_float', 'atomic_bool', 'atomic_ulong'}
-_BASE |= {f'{p}{t}{n}' for p in ('', 'packed_') for t in ('float', 'half', 'bfloat', 'int', 'uint', 'short', 'ushort', 'char', 'uchar', 'long', 'ulong', 'bool') for n in (2, 3, 4)}
+_BASE |= {f'{p}{t}{n}' for p in ('', 'packed_') for t in ('float', 'half', 'bfloat', 'int', 'uint',
+    'short', 'ushort', 'char', 'uchar', 'long', 'ulong', 'bool') for n in (2, 3, 4)}
 
-# %% ../nbs/05_simulator.ipynb #d97193d8
+# %% ../nbs/05_simulator.ipynb #e1b92c32
 def _match(t, i, opens='([{', closes=')]}'):
     "Index of the bracket that closes the one at `i`"
     depth = 0
@@ -1436,7 +2819,7 @@ def _match(t, i, opens='([{', closes=')]}'):
             if depth == 0: return j
     return len(t) - 1
 
-# %% ../nbs/05_simulator.ipynb #72852a6e
+# %% ../nbs/05_simulator.ipynb #71304c20
 def _angle(t, i):
     "Index of the > that closes the < at `i`, or None where it is a less-than"
     depth = 0
@@ -1448,13 +2831,13 @@ def _angle(t, i):
         elif t[j] in '([': pass
         elif t[j] in (';', '{', '}', '&&', '||'): return None
 
-# %% ../nbs/05_simulator.ipynb #5cbaccab
+# %% ../nbs/05_simulator.ipynb #3d5a8263
 def _skip(t, i, step=1):
     "The next index from `i` that is no white space"
     while 0 <= i < len(t) and t[i].kind == 'space': i += step
     return i
 
-# %% ../nbs/05_simulator.ipynb #9310f17e
+# %% ../nbs/05_simulator.ipynb #14f06fa7
 def _type(t, i):
     "Reads a type at `i`: (its text without qualifiers, const or not, index after it)"
     words, const, end = [], False, i
@@ -1462,13 +2845,14 @@ def _type(t, i):
     while (i := _skip(t, i)) < len(t):
         if t[i] in _QUAL: const |= t[i] in ('const', 'constexpr'); i += 1
         elif t[i] in sized and all(w in sized for w in words): words.append(str(t[i])); i += 1
-        elif t[i].kind == 'id' and t[i] not in _SPACES and (not words or words == ['struct'] or (words[-1] in sized and t[i] in ('int', 'char', 'long', 'short'))):
+        elif t[i].kind == 'id' and t[i] not in _SPACES and (not words or words == ['struct']
+            or (words[-1] in sized and t[i] in ('int', 'char', 'long', 'short'))):
             w, i = _name(t, i); words.append(w)
         else: break
         end = i
     return ' '.join(words), const, end
 
-# %% ../nbs/05_simulator.ipynb #38e6f518
+# %% ../nbs/05_simulator.ipynb #ed126694
 def _name(t, i):
     "A name with its :: and template arguments: (text, index after)"
     w, i = str(t[i]), i + 1
@@ -1478,7 +2862,7 @@ def _name(t, i):
         else: break
     return w, i
 
-# %% ../nbs/05_simulator.ipynb #035e455d
+# %% ../nbs/05_simulator.ipynb #07d2747b
 def _dims(t, i):
     "Array bounds at `i`: (list of texts, index after the last bracket)"
     out = []
@@ -1486,17 +2870,18 @@ def _dims(t, i):
         k = _match(t, j); out.append(''.join(t[j + 1:k]).strip()); i = k + 1
     return out, i
 
-# %% ../nbs/05_simulator.ipynb #6d4052f7
+# %% ../nbs/05_simulator.ipynb #b3fc2f49
 class _Rewriter:
     "Turns Metal text into C++ that keeps address spaces as types and line breaks where they were"
     def __init__(self, kernel, where, site=0):
         self.kernel, self.where, self.site = kernel, where, site
+        self.vars = {}                                     # the space of shared scalars and of references
     def error(self, problem, line): raise MetalError(problem, self.kernel, line, where=self.where)
     def run(self, text):
         text = _spaces(_literals(_tokens(text)), self)
         return ''.join(text)
 
-# %% ../nbs/05_simulator.ipynb #aab0f728
+# %% ../nbs/05_simulator.ipynb #ae1fdf3f
 def _literals(t):
     "1.0 is a float in Metal, 1.0h a half: say so in C++"
     out = []
@@ -1504,15 +2889,17 @@ def _literals(t):
         if x.kind == 'num' and not x.lower().startswith('0x'):
             body = x.rstrip('fFhHuUlLbB')
             suffix = x[len(body):].lower()
-            if suffix in ('h', 'bf'): x = _Tok(f"{'half' if suffix == 'h' else 'bfloat'}({body}{'' if '.' in body or 'e' in body.lower() else '.'}f)", 'num', x.line)
-            elif suffix == '' and ('.' in body or 'e' in body.lower()): x = _Tok(body + 'f', 'num', x.line)
+            if suffix in ('h', 'bf'):
+                x = _Tok(f"{'half' if suffix == 'h' else 'bfloat'}({body}{'' if '.' in body or 'e' in body.lower() else '.'}f)", 'num', x.line)
+            elif suffix == '' and ('.' in body or 'e' in body.lower()):
+                x = _Tok(body + 'f', 'num', x.line)
         out.append(x)
     return out
 
-# %% ../nbs/05_simulator.ipynb #fad61487
+# %% ../nbs/05_simulator.ipynb #e8f43e8d
 def _spaces(t, rw):
     "Address spaces: pointers become mk::ptr<space, T>, threadgroup arrays mk::arr, & of an element a sum"
-    out, i, depth = [], 0, 0
+    out, i, depth, curly = [], 0, 0, 0
     while i < len(t):
         x = t[i]
         if x.kind == 'id' and x in _SPACES:
@@ -1523,41 +2910,64 @@ def _spaces(t, rw):
             out += new; i = j
         else:
             depth += (x in '([') - (x in ')]') if x.kind == 'op' else 0
+            curly += (x == '{') - (x == '}')
+            if x == '}' and not curly:
+                rw.vars = {}                              # a function ends, and its names with it
             out.append(x); i += 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #7cf74dd3
+# %% ../nbs/05_simulator.ipynb #a1aa8a56
 def _unary(out):
     "True where an & after `out` takes an address"
     i = _skip(out, len(out) - 1, -1)
     if i < 0: return True
     if out[i] == ')':                                                           # after a cast to a pointer
         k = _skip(out, i - 1, -1)
-        return k >= 0 and (out[k] == '*' or out[k].startswith('mk::ptr<') or (out[k].kind == 'op' and out[k].rstrip().endswith('*') and len(out[k]) > 1))
-    return out[i] in ('return', 'case') or (out[i].kind == 'op' and out[i] not in (')', ']', '>', '&', '}')) and not out[i].startswith('mk::')
+        return k >= 0 and (out[k] == '*' or out[k].startswith('mk::ptr<')
+                           or (out[k].kind == 'op' and out[k].rstrip().endswith('*') and len(out[k]) > 1))
+    return out[i] in ('return', 'case') or (out[i].kind == 'op' and out[i] not in (')', ']', '>', '&',
+        '}')) and not out[i].startswith('mk::')
 
-# %% ../nbs/05_simulator.ipynb #3646b4e0
+# %% ../nbs/05_simulator.ipynb #ab469f72
 def _address_of(t, i, rw):
-    "&a[i] as (a + (i)), which keeps a's address space; other & stay"
-    j = _skip(t, i + 1)
-    if j >= len(t) or t[j].kind != 'id': return [t[i]], i + 1
-    end, last = j + 1, None
-    while (k := _skip(t, end)) < len(t):
-        if t[k] == '[': last = (k, _match(t, k)); end = last[1] + 1
-        elif t[k] in ('.', '->', '::'): end = _skip(t, k + 1) + 1; last = None
-        elif t[k] == '(' : end = _match(t, k) + 1; last = None
-        else: break
-    if not last or last[1] + 1 != end: return [t[i]], i + 1
+    "&a[i].x as mk::address<decltype(a[i]), decltype(a)>(a[i].x), which has a's space; & of a plain name stays"
+    owners, space, end = _owners(t, _skip(t, i + 1), rw)
+    if not owners and not space: return [t[i]], i + 1
+    types = [f"decltype({''.join(_spaces(t[a:b], rw)).strip()})"
+             for a, b in owners] + ([f'mk::ptr<mk::{space}_, char>'] if space else [])
+    flat = lambda s: s.replace('\n', ' ')
     op = lambda s: _Tok(s, 'op', t[i].line)
-    inner = lambda a, b: _spaces(t[a:b], rw)
-    return [op('('), *inner(j, last[0]), op('+'), op('('), *inner(last[0] + 1, last[1]), op(')'), op(')')], end
+    return [op(f"mk::address<{', '.join(map(flat, types))}>("), *_spaces(t[i + 1:end], rw), op(')')], end
 
-# %% ../nbs/05_simulator.ipynb #39aac373
+# %% ../nbs/05_simulator.ipynb #581c572e
+def _owners(t, i, rw):
+    "What the place at `i` is part of, innermost first: ([(from, to)], its variable's space or None, index after)"
+    owners, space, end = [], None, i + 1
+    if i >= len(t): return owners, space, i
+    if t[i] == '*':
+        inner, space, end = _owners(t, _skip(t, i + 1), rw)
+        return [(i + 1, end), *inner], space, end
+    if t[i] == '(':
+        end = _match(t, i) + 1
+        inner, sp, e = _owners(t, _skip(t, i + 1), rw)
+        if _skip(t, e) == end - 1: owners, space = inner, sp
+    elif t[i].kind == 'id': space = rw.vars.get(str(t[i]))
+    else: return [], None, i + 1
+    while (k := _skip(t, end)) < len(t):
+        if t[k] == '[': owners = [(i, end), *owners]; end = _match(t, k) + 1
+        elif t[k] in ('.', '->'): owners = [(i, end), *owners]; end = _skip(t, k + 1) + 1
+        elif t[k] == '::': end = _skip(t, k + 1) + 1
+        elif t[k] == '(': owners, space, end = [], None, _match(t, k) + 1
+        else: break
+    return owners, space, end
+
+# %% ../nbs/05_simulator.ipynb #58a5f8cf
 def _declaration(t, i, out, depth, rw):
     "What the address space at `t[i]` declares, as C++: (tokens, index after)"
     space, line = t[i], t[i].line
     const, extra = False, []
-    while (k := _skip(out, len(out) - 1, -1)) >= 0 and out[k] in _QUAL:          # qualifiers before the space
+    while (k := _skip(out, len(out) - 1,
+                      -1)) >= 0 and out[k] in _QUAL:          # qualifiers before the space
         const |= out[k] in ('const', 'constexpr'); q = out[k]
         if q not in ('const', 'volatile', 'coherent', 'typename'): extra.insert(0, str(q))
         del out[k]
@@ -1565,7 +2975,7 @@ def _declaration(t, i, out, depth, rw):
     nl = '\n' * sum(x.count('\n') for x in t[i:j])
     tok = lambda s: [_Tok(s + nl, 'op', line)]
     pre = ''.join(e + ' ' for e in extra)
-    if not name:                                                                # a qualifier of a member function, or a bare word
+    if not name:                                           # a qualifier of a member function, or a bare word
         return tok(pre), j if j > i else i + 1
     T = ''.join(_spaces(_tokens(name), rw)) if any(s in name for s in _SPACES) else name
     k = _skip(t, j)
@@ -1573,17 +2983,23 @@ def _declaration(t, i, out, depth, rw):
         nl += '\n' * sum(x.count('\n') for x in t[j:k])
         cv = 'const ' if const or space == 'constant' else ''
         if space == 'thread': return tok(f'{pre}{cv}{T}*'), k + 1
+        _more_pointers(t, k + 1)
         return tok(f'{pre}mk::ptr<mk::{space}_, {cv}{T}>'), k + 1
     if k < len(t) and t[k] == '&':
         nl += '\n' * sum(x.count('\n') for x in t[j:k])
+        if space != 'thread' and (m := _skip(t, k + 1)) < len(t) and t[m].kind == 'id':
+            rw.vars[str(t[m])] = space
         return tok(f"{pre}{'const ' if const or space == 'constant' else ''}{T}&"), k + 1
-    if k < len(t) and t[k] == '(' and (m := _skip(t, k + 1)) < len(t) and t[m] in '*&' :   # (&name)[N], (*name)[N]
+    if k < len(t) and t[k] == '(' and (m := _skip(t,
+        k + 1)) < len(t) and t[m] in '*&' :   # (&name)[N], (*name)[N]
         e = _match(t, k); name2 = ''.join(t[m + 1:e]).strip(); dims, j2 = _dims(t, e + 1)
         nl += '\n' * sum(x.count('\n') for x in t[j:j2])
-        if space != 'threadgroup': return tok(f"{pre}{'const ' if const or space == 'constant' else ''}{T} ({t[m]}{name2})" + ''.join(f'[{d}]' for d in dims)), j2
+        if space != 'threadgroup':
+            return tok(f"{pre}{'const ' if const or space == 'constant' else ''}{T} ({t[m]}{name2})" + ''.join(f'[{d}]' for d in dims)), j2
         if t[m] == '*': dims = ['1', *dims]
         return tok(f"mk::arr<{T}, {', '.join(dims)}> {name2}"), j2
-    if space == 'threadgroup' and k < len(t) and t[k].kind == 'id': return _shared(t, k, T, depth, rw, nl, line)
+    if space == 'threadgroup' and k < len(t) and t[k].kind == 'id':
+        return _shared(t, k, T, depth, rw, nl, line)
     if depth and k < len(t) and t[k].kind == 'id' and (d := _dims(t, k + 1))[0]:   # a parameter T name[N]
         if space == 'thread': return tok(f"{'const ' if const else ''}{T}"), j
         return tok(f"mk::ptr<mk::{space}_, {'const ' if const or space == 'constant' else ''}{T}> {t[k]}"), d[1]
@@ -1591,13 +3007,23 @@ def _declaration(t, i, out, depth, rw):
         if 'static' not in extra and depth == 0: pre = 'static ' + pre
         dims, j2 = _dims(t, k + 1) if k < len(t) and t[k].kind == 'id' else ([], 0)
         e = _skip(t, j2)
-        if len(dims) == 1 and dims[0] and e < len(t) and t[e] in ('=', '{'):      # a table: an object that knows its address space
+        if len(dims) == 1 and dims[0] and e < len(t) and t[e] in ('=',
+            '{'):      # a table: an object that knows its address space
             nl += '\n' * sum(x.count('\n') for x in t[j:j2])
             return tok(f"{pre}const mk::table<{T}, {dims[0]}> {t[k]}"), j2
         return tok(f'{pre}const {T}'), j
     return tok(f"{pre}{'const ' if const else ''}{T}"), j
 
-# %% ../nbs/05_simulator.ipynb #cc3111eb
+# %% ../nbs/05_simulator.ipynb #d4dea47f
+def _more_pointers(t, i):
+    "In `device float *a = x, *b = y;` takes the star of b away: its type, our pointer, already says so"
+    while i < len(t) and t[i] not in (';', '{', ')'):
+        if t[i] in '([': i = _match(t, i)
+        elif t[i] == ',' and (k := _skip(t, i + 1)) < len(t) and t[k] == '*':
+            t[k] = _Tok('', 'space', t[k].line)
+        i += 1
+
+# %% ../nbs/05_simulator.ipynb #55573093
 def _shared(t, k, T, depth, rw, nl, line):
     "threadgroup T a[N], b; as references to memory that the whole threadgroup shares"
     new = []
@@ -1606,15 +3032,20 @@ def _shared(t, k, T, depth, rw, nl, line):
         args = f'"{name}", {t[k].line}, __FILE__'
         nl += '\n' * sum(x.count('\n') for x in t[k:j])
         if depth: new.append(f"mk::arr<{T}, {', '.join(dims)}> {name}" if dims else f'{T} {name}')
-        elif dims: new.append(f"mk::arr<{T}, {', '.join(d or '1' for d in dims)}> {name}({rw.site}, {args})"); rw.site += 1
-        else: new.append(f"{T}& {name} = *({T}*)mk::tgmem({rw.site}, sizeof({T}), sizeof({T}), {args})"); rw.site += 1
+        elif dims:
+            new.append(f"mk::arr<{T}, {', '.join(d or '1' for d in dims)}> {name}({rw.site}, {args})")
+            rw.site += 1
+        else:
+            new.append(f"{T}& {name} = *({T}*)mk::tgmem({rw.site}, sizeof({T}), sizeof({T}), {args})")
+            rw.site += 1; rw.vars[name] = 'threadgroup'
         e = _skip(t, j)
-        if e < len(t) and t[e] == '=' and not depth: rw.error(f'threadgroup variable {name} cannot be initialised where it is declared', t[k].line)
+        if e < len(t) and t[e] == '=' and not depth:
+            rw.error(f'threadgroup variable {name} cannot be initialised where it is declared', t[k].line)
         if depth or e >= len(t) or t[e] != ',': break
         k = _skip(t, e + 1)
     return [_Tok('; '.join(new) + nl, 'op', line)], j
 
-# %% ../nbs/05_simulator.ipynb #01a11bc1
+# %% ../nbs/05_simulator.ipynb #e4065358
 def _ternaries(t):
     "Wraps the arms of ?: so that a software half or bfloat meets a float as the built-in types would"
     i = 0
@@ -1640,27 +3071,35 @@ def _ternaries(t):
         i += 2
     return t
 
-# %% ../nbs/05_simulator.ipynb #098d85e0
-_BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete': 'Metal has no delete', 'try': 'Metal has no exceptions',
-           'catch': 'Metal has no exceptions', 'throw': 'Metal has no exceptions', 'virtual': 'Metal has no virtual functions', 'goto': 'Metal has no goto',
-           'thread_local': 'Metal has no thread_local', 'dynamic_cast': 'Metal has no dynamic_cast', 'typeid': 'Metal has no typeid', 'asm': 'Metal has no asm',
-           'malloc': 'Metal has no malloc', 'printf': 'Metal kernels cannot print', 'std': 'the C++ standard library is not there: use metal::'}
+# %% ../nbs/05_simulator.ipynb #9a19e303
+_BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete': 'Metal has no delete',
+           'try': 'Metal has no exceptions',
+           'catch': 'Metal has no exceptions', 'throw': 'Metal has no exceptions',
+           'virtual': 'Metal has no virtual functions', 'goto': 'Metal has no goto',
+           'thread_local': 'Metal has no thread_local', 'dynamic_cast': 'Metal has no dynamic_cast',
+           'typeid': 'Metal has no typeid', 'asm': 'Metal has no asm',
+           'malloc': 'Metal has no malloc', 'printf': 'Metal kernels cannot print',
+           'std': 'the C++ standard library is not there: use metal::'}
 
-# %% ../nbs/05_simulator.ipynb #64aa63da
+# %% ../nbs/05_simulator.ipynb #24a5ad13
 def _check(text, rw, types=()):
     "Refuses what Metal refuses, by the text alone"
     t = [x for x in _tokens(text) if x.kind != 'space']
     for i, x in enumerate(t):
-        if x.kind == 'id' and x in _BANNED and not (x == 'delete' and t[i - 1] == '='): rw.error(_BANNED[x], x.line)
-        if x == '[' and (i == 0 or (t[i - 1].kind == 'op' and t[i - 1] not in (')', ']', '>')) or t[i - 1] == 'return'):
+        if x.kind == 'id' and x in _BANNED and not (x == 'delete' and t[i - 1] == '='):
+            rw.error(_BANNED[x], x.line)
+        if x == '[' and (i == 0 or (t[i - 1].kind == 'op' and t[i - 1] not in (')', ']', '>'))
+                         or t[i - 1] == 'return'):
             j = _match(t, i)
-            if t[i + 1] != '[' and t[i - 1] != '[' and j + 1 < len(t) and t[j + 1] in ('(', '{'): rw.error('Metal has no lambdas', x.line)
+            if t[i + 1] != '[' and t[i - 1] != '[' and j + 1 < len(t) and t[j + 1] in ('(', '{'):
+                rw.error('Metal has no lambdas', x.line)
     _check_pointers(t, rw, set(types)); _check_mixed(t, rw); _check_recursion(t, rw)
 
-# %% ../nbs/05_simulator.ipynb #a657f07d
+# %% ../nbs/05_simulator.ipynb #17b82b5c
 def _check_pointers(t, rw, types):
     "Every pointer and reference needs an address space"
-    types = types | _BASE | {str(t[i + 1]) for i, x in enumerate(t[:-1]) if x in ('typename', 'struct', 'class', 'using', 'enum')}
+    types = types | _BASE | {str(t[i + 1]) for i, x in enumerate(t[:-1])
+                             if x in ('typename', 'struct', 'class', 'using', 'enum')}
     for i, x in enumerate(t):
         if x not in types or (i and t[i - 1] in ('::', '.', '->')): continue
         j = i + 1
@@ -1671,19 +3110,27 @@ def _check_pointers(t, rw, types):
         k = j + 1
         while k < len(t) and t[k] in _QUAL: k += 1
         b = i - 1
-        while b >= 0 and (t[b] in _QUAL or t[b] in _SPACES or t[b] in ('unsigned', 'signed', 'long', 'struct')): spaced |= t[b] in _SPACES; b -= 1
-        if b >= 0 and (t[b] in (')', ']', 'operator') or t[b].kind in ('num', 'id') and t[b] not in ('return', 'const', 'public', 'else')): continue
-        named = t[k].kind == 'id' and (k + 1 < len(t) and t[k + 1] in ('=', ';', ',', ')', '[', '(', '{', ':'))
+        while b >= 0 and (t[b] in _QUAL or t[b] in _SPACES or t[b] in ('unsigned', 'signed', 'long',
+            'struct')):
+            spaced |= t[b] in _SPACES; b -= 1
+        if b >= 0 and (t[b] in (')', ']', 'operator') or t[b].kind in ('num', 'id')
+                       and t[b] not in ('return', 'const', 'public', 'else')):
+            continue
+        named = t[k].kind == 'id' and (k + 1 < len(t) and t[k + 1] in ('=', ';', ',', ')', '[', '(', '{',
+            ':'))
         if (named or t[k] in (')', '>')) and not spaced and not (t[j] == '&' and t[k] in (')', '>')):
             what = 'pointer' if t[j] == '*' else 'reference'
-            rw.error(f"{what} {t[k] if named else x + ' ' + t[j]} has no address space: Metal wants device, constant, threadgroup or thread", x.line)
+            it = t[k] if named else x + ' ' + t[j]
+            rw.error(f"{what} {it} has no address space: "
+                     'Metal wants device, constant, threadgroup or thread', x.line)
 
-# %% ../nbs/05_simulator.ipynb #21a943ee
+# %% ../nbs/05_simulator.ipynb #d632e3a6
 def _check_mixed(t, rw):
     "A thread's own array given to a pointer of another address space"
     own = set()
     for i, x in enumerate(t):
-        if x.kind == 'id' and i + 1 < len(t) and t[i + 1] == '[' and i and (t[i - 1] in _BASE or t[i - 1] == '>'):
+        if x.kind == 'id' and i + 1 < len(t) and t[i + 1] == '[' and i and (t[i - 1] in _BASE
+            or t[i - 1] == '>'):
             b = i - 1
             while b >= 0 and t[b] not in (';', '{', '}', '(', ')'): b -= 1
             if not any(y in _SPACES for y in t[b + 1:i]): own.add(str(x))
@@ -1693,20 +3140,24 @@ def _check_mixed(t, rw):
             while j < len(t) and t[j] not in ('=', ';', ')', ',', '{'): j += 1
             if j + 1 < len(t) and t[j] == '=' and '*' in t[i:j]:
                 k = j + 2 if t[j + 1] == '&' else j + 1
-                if t[k] in own and t[k + 1] in (';', '+', '['): rw.error(f'{x} pointer {t[j - 1]} is given {t[k]}, which is in thread memory', x.line)
+                if t[k] in own and t[k + 1] in (';', '+', '['):
+                    rw.error(f'{x} pointer {t[j - 1]} is given {t[k]}, which is in thread memory', x.line)
 
-# %% ../nbs/05_simulator.ipynb #80b01eff
+# %% ../nbs/05_simulator.ipynb #2298f5b7
 def _check_recursion(t, rw):
     "A function, defined once, from which calls lead back to it"
     bodies = {}
     for i, x in enumerate(t):
-        if x.kind == 'id' and i + 1 < len(t) and t[i + 1] == '(' and i and (t[i - 1].kind == 'id' or t[i - 1] in ('>', '*', '&')):
+        if x.kind == 'id' and i + 1 < len(t) and t[i + 1] == '(' and i and (t[i - 1].kind == 'id'
+            or t[i - 1] in ('>', '*', '&')):
             j = _match(t, i + 1) + 1
             while j < len(t) and t[j] in ('const', 'thread', 'device', 'threadgroup', 'constant'): j += 1
-            if j < len(t) and t[j] == '{' and x not in ('if', 'for', 'while', 'switch') and t[i - 1] not in ('return', 'else'):
+            if j < len(t) and t[j] == '{' and x not in ('if', 'for', 'while',
+                'switch') and t[i - 1] not in ('return', 'else'):
                 bodies.setdefault(str(x), []).append((x.line, t[j:_match(t, j)]))
     once = {n: b[0] for n, b in bodies.items() if len(b) == 1}
-    calls = {n: {str(y) for y, z in zip(b, b[1:]) if y in once and z == '('} for n, (_, b) in once.items()}
+    calls = {n: {str(y) for y, z in zip(b, b[1:]) if y in once and z == '('}
+             for n, (_, b) in once.items()}
     for n in calls:
         seen, todo = set(), list(calls[n])
         while todo:
@@ -1714,31 +3165,44 @@ def _check_recursion(t, rw):
             if m == n: rw.error(f'{n} calls itself: Metal has no recursion', once[n][0])
             if m not in seen: seen.add(m); todo += calls[m]
 
-# %% ../nbs/05_simulator.ipynb #22bc1bd6
-_ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_per_threadgroup='uint', dispatch_threads_per_threadgroup='uint3',
-    grid_origin='uint3', grid_size='uint3', quadgroup_index_in_threadgroup='uint', quadgroups_per_threadgroup='uint', simdgroup_index_in_threadgroup='uint',
-    simdgroups_per_threadgroup='uint', thread_execution_width='uint', thread_index_in_quadgroup='uint', thread_index_in_simdgroup='uint',
-    thread_index_in_threadgroup='uint', thread_position_in_grid='uint3', thread_position_in_threadgroup='uint3', threadgroup_position_in_grid='uint3',
-    threadgroups_per_grid='uint3', threads_per_grid='uint3', threads_per_simdgroup='uint', threads_per_threadgroup='uint3')
+# %% ../nbs/05_simulator.ipynb #73210c1c
+_ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_per_threadgroup='uint',
+              dispatch_threads_per_threadgroup='uint3',
+    grid_origin='uint3', grid_size='uint3', quadgroup_index_in_threadgroup='uint',
+    quadgroups_per_threadgroup='uint', simdgroup_index_in_threadgroup='uint',
+    simdgroups_per_threadgroup='uint', thread_execution_width='uint', thread_index_in_quadgroup='uint',
+    thread_index_in_simdgroup='uint',
+    thread_index_in_threadgroup='uint', thread_position_in_grid='uint3',
+    thread_position_in_threadgroup='uint3', threadgroup_position_in_grid='uint3',
+    threadgroups_per_grid='uint3', threads_per_grid='uint3', threads_per_simdgroup='uint',
+    threads_per_threadgroup='uint3')
 
-# %% ../nbs/05_simulator.ipynb #6b09b3cb
-_CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4', dispatch_simdgroups_per_threadgroup='(vol(L->tg) + 31) / 32',
-    dispatch_threads_per_threadgroup='u3(L->tg)', grid_origin='uint3(0, 0, 0)', grid_size='u3(L->grid)', quadgroup_index_in_threadgroup='d->index / 4',
-    quadgroups_per_threadgroup='(vol(d->size) + 3) / 4', simdgroup_index_in_threadgroup='d->simd', simdgroups_per_threadgroup='(vol(d->size) + 31) / 32',
-    thread_execution_width='32u', thread_index_in_quadgroup='d->index % 4', thread_index_in_simdgroup='d->lane', thread_index_in_threadgroup='d->index',
-    thread_position_in_grid='u3(d->at)', thread_position_in_threadgroup='u3(d->in)', threadgroup_position_in_grid='u3(d->group)',
-    threadgroups_per_grid='u3(L->groups)', threads_per_grid='u3(L->grid)', threads_per_simdgroup='32u', threads_per_threadgroup='u3(d->size)')
+# %% ../nbs/05_simulator.ipynb #bc4e61cd
+_CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4',
+                 dispatch_simdgroups_per_threadgroup='(vol(L->tg) + 31) / 32',
+    dispatch_threads_per_threadgroup='u3(L->tg)', grid_origin='uint3(0, 0, 0)', grid_size='u3(L->grid)',
+    quadgroup_index_in_threadgroup='d->index / 4',
+    quadgroups_per_threadgroup='(vol(d->size) + 3) / 4', simdgroup_index_in_threadgroup='d->simd',
+    simdgroups_per_threadgroup='(vol(d->size) + 31) / 32',
+    thread_execution_width='32u', thread_index_in_quadgroup='d->index % 4',
+    thread_index_in_simdgroup='d->lane', thread_index_in_threadgroup='d->index',
+    thread_position_in_grid='u3(d->at)', thread_position_in_threadgroup='u3(d->in)',
+    threadgroup_position_in_grid='u3(d->group)',
+    threadgroups_per_grid='u3(L->groups)', threads_per_grid='u3(L->grid)', threads_per_simdgroup='32u',
+    threads_per_threadgroup='u3(d->size)')
 
-# %% ../nbs/05_simulator.ipynb #5eca27f4
-_DTYPES = {mx.bool_: 'bool', mx.uint8: 'uint8_t', mx.uint16: 'uint16_t', mx.uint32: 'uint32_t', mx.uint64: 'uint64_t', mx.int8: 'int8_t', mx.int16: 'int16_t',
-           mx.int32: 'int32_t', mx.int64: 'int64_t', mx.float16: 'float16_t', mx.bfloat16: 'bfloat16_t', mx.float32: 'float', mx.complex64: 'complex64_t'}
+# %% ../nbs/05_simulator.ipynb #e0092a6a
+_DTYPES = {mx.bool_: 'bool', mx.uint8: 'uint8_t', mx.uint16: 'uint16_t', mx.uint32: 'uint32_t',
+           mx.uint64: 'uint64_t', mx.int8: 'int8_t', mx.int16: 'int16_t',
+           mx.int32: 'int32_t', mx.int64: 'int64_t', mx.float16: 'float16_t', mx.bfloat16: 'bfloat16_t',
+           mx.float32: 'float', mx.complex64: 'complex64_t'}
 
-# %% ../nbs/05_simulator.ipynb #d625c02f
+# %% ../nbs/05_simulator.ipynb #d18758ee
 def _cpp_type(dtype, what):
     if dtype not in _DTYPES: raise ValueError(f'{what}: {dtype} has no Metal type')
     return _DTYPES[dtype]
 
-# %% ../nbs/05_simulator.ipynb #77a39f57
+# %% ../nbs/05_simulator.ipynb #9e2d461f
 def _signature(name, inputs, outputs, source, template, atomic):
     """The kernel's parameters as MLX writes them: [(declaration in Metal, kind, C++ expression)].
     inputs: [(name, dtype, ndim, size)], outputs: [(name, dtype)]"""
@@ -1746,11 +3210,16 @@ def _signature(name, inputs, outputs, source, template, atomic):
     for x, dtype, ndim, size in inputs:
         space = 'constant' if size < 8 else 'device'
         T = _cpp_type(dtype, f'input {x}')
-        ps.append((f"const {space} {T}{'&' if ndim == 0 else '*'} {x}", f"{'*' if ndim == 0 else ''}(const {T}*)a[{n}]")); n += 1
+        ps.append((f"const {space} {T}{'&' if ndim == 0 else '*'} {x}",
+                   f"{'*' if ndim == 0 else ''}(const {T}*)a[{n}]"))
+        n += 1
         if ndim:
-            if f'{x}_shape' in source: ps.append((f'const constant int* {x}_shape', f'(const int*)a[{n}]')); n += 1
-            if f'{x}_strides' in source: ps.append((f'const constant int64_t* {x}_strides', f'(const int64_t*)a[{n}]')); n += 1
-            if f'{x}_ndim' in source: ps.append((f'const constant int& {x}_ndim', f'*(const int*)a[{n}]')); n += 1
+            if f'{x}_shape' in source:
+                ps.append((f'const constant int* {x}_shape', f'(const int*)a[{n}]')); n += 1
+            if f'{x}_strides' in source:
+                ps.append((f'const constant int64_t* {x}_strides', f'(const int64_t*)a[{n}]')); n += 1
+            if f'{x}_ndim' in source:
+                ps.append((f'const constant int& {x}_ndim', f'*(const int*)a[{n}]')); n += 1
     for x, dtype in outputs:
         T = _cpp_type(dtype, f'output {x}')
         if atomic: T = f'atomic<{T}>'
@@ -1759,7 +3228,7 @@ def _signature(name, inputs, outputs, source, template, atomic):
         if a in source: ps.append((f'{T} {a} [[{a}]]', _CPP_ATTR[a]))
     return ps
 
-# %% ../nbs/05_simulator.ipynb #14c15571
+# %% ../nbs/05_simulator.ipynb #db34107d
 def _swizzles(text):
     "C++ declarations of the swizzles that occur in the text, for 2, 3 and 4 elements"
     out = {2: '', 3: '', 4: ''}
@@ -1769,25 +3238,27 @@ def _swizzles(text):
             if max(idx) < n: out[n] += f" swz<T, {n}, {', '.join(map(str, idx))}> {w};"
     return out
 
-# %% ../nbs/05_simulator.ipynb #b1e2453d
+# %% ../nbs/05_simulator.ipynb #d685b758
 def _template(template):
     "(names with C++ kinds, C++ values) of the template arguments"
     head, args = [], []
     for name, v in template or []:
         if isinstance(v, bool): head.append(f'bool {name}'); args.append('true' if v else 'false')
         elif isinstance(v, int): head.append(f'int {name}'); args.append(str(v))
-        elif isinstance(v, mx.Dtype): head.append(f'typename {name}'); args.append(_cpp_type(v, f'template argument {name}'))
+        elif isinstance(v, mx.Dtype):
+            head.append(f'typename {name}'); args.append(_cpp_type(v, f'template argument {name}'))
         else: raise ValueError(f'template argument {name}: got {v!r}, want a bool, an int or an mx.Dtype')
     return head, args
 
-# %% ../nbs/05_simulator.ipynb #0db04297
+# %% ../nbs/05_simulator.ipynb #68ff69e5
 def _metal_text(name, params, source, header, template):
     "The whole Metal text, as MLX would hand it to Apple's compiler; what verbose=True prints"
     head, _ = _template(template)
     t = f"template <{', '.join(head)}>\n" if head else ''
-    return f"{header}\n{t}[[kernel]] void {name}(\n  " + ',\n  '.join(p for p, _ in params) + f") {{\n{source}\n}}\n"
+    return f"{header}\n{t}[[kernel]] void {name}(\n  " + ',\n  '.join(p
+        for p, _ in params) + f") {{\n{source}\n}}\n"
 
-# %% ../nbs/05_simulator.ipynb #d999d6f4
+# %% ../nbs/05_simulator.ipynb #0a8d9338
 _MAIN = """
 namespace mk {
 struct Ids { uint at[3], in[3], group[3], index, lane, simd, size[3]; };
@@ -1798,13 +3269,15 @@ NOSAN static uint vol(const uint* p) { return p[0] * p[1] * p[2]; }
 extern "C" NOSAN void mk_lane(void** a, const mk::Ids* d, const mk::Launch* L) { using namespace mk; %s(%s); }
 """
 
-# %% ../nbs/05_simulator.ipynb #9d53d52d
+# %% ../nbs/05_simulator.ipynb #907dbf96
 def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=False):
     "The C++ that the kernel becomes, without the prelude"
     head, args = _template(template)
     rw = _Rewriter(name, 'header')
     header, source = _preprocess(name, header, source)
     h = rw.run(header); rw.where = 'body'
+    rw.vars = {p.split()[-1]: 'constant' for p, _ in params if p.startswith('const constant')
+               and '& ' in p}
     b = rw.run(source)
     if bfloat or soft_half: h, b = (''.join(_ternaries(_tokens(s))) for s in (h, b))
     ps = ', '.join(''.join(_Rewriter(name, 'body').run(re.sub(r'\[\[.*?\]\]', '', p))) for p, _ in params)
@@ -1813,18 +3286,23 @@ def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=Fa
     return (f'{h}\n{t}void {name}({ps}) {{\n{b}\n}}\n#line 1 "main"\n' +
             _MAIN % (call, ', '.join(e for _, e in params)))
 
-# %% ../nbs/05_simulator.ipynb #32f27bd2
+# %% ../nbs/05_simulator.ipynb #df3113ee
 class _PyBuffer(ctypes.Structure):
-    _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.py_object), ('len', ctypes.c_ssize_t), ('itemsize', ctypes.c_ssize_t), ('readonly', ctypes.c_int),
-                ('ndim', ctypes.c_int), ('format', ctypes.c_char_p), ('shape', ctypes.POINTER(ctypes.c_ssize_t)), ('strides', ctypes.POINTER(ctypes.c_ssize_t)),
+    _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.py_object), ('len', ctypes.c_ssize_t),
+                ('itemsize', ctypes.c_ssize_t), ('readonly', ctypes.c_int),
+                ('ndim', ctypes.c_int), ('format', ctypes.c_char_p),
+                ('shape', ctypes.POINTER(ctypes.c_ssize_t)),
+                ('strides', ctypes.POINTER(ctypes.c_ssize_t)),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/05_simulator.ipynb #2aedd489
+# %% ../nbs/05_simulator.ipynb #d5009d1b
 class _View:
-    "An MLX array's memory by the buffer protocol: `.ptr`, `.strides` (elements), `.lo` and `.hi` (bytes in use around .ptr). Close it soon"
+    """An MLX array's memory by the buffer protocol; close it soon.
+    `.ptr`, `.strides` (elements), `.lo` and `.hi` (bytes in use around .ptr)"""
     def __init__(self, x):
         self.v, n = _PyBuffer(), x.ndim
-        if ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(x), ctypes.byref(self.v), 0x18): raise ValueError(f'no buffer for {x.dtype}')   # strides
+        if ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(x), ctypes.byref(self.v), 0x18):
+            raise ValueError(f'no buffer for {x.dtype}')   # strides
         item = x.itemsize
         self.strides = [self.v.strides[i] // item for i in range(n)] if n else []
         ends = [(d - 1) * s * item for d, s in zip(x.shape, self.strides)] if x.size else []
@@ -1832,28 +3310,34 @@ class _View:
         self.hi = (sum(e for e in ends if e > 0) + item) if x.size else 0
     def close(self): ctypes.pythonapi.PyBuffer_Release(ctypes.byref(self.v))
 
-# %% ../nbs/05_simulator.ipynb #e2b5f73a
+# %% ../nbs/05_simulator.ipynb #0126575e
 _u32, _i32, _u64, _ptr = ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_void_p
 class _Buffer(ctypes.Structure):
-    _fields_ = [('lo', _ptr), ('hi', _ptr), ('item', _i32), ('writable', _i32), ('atomic', _i32), ('ready', _i32), ('name', ctypes.c_char * 64),
+    _fields_ = [('lo', _ptr), ('hi', _ptr), ('item', _i32), ('writable', _i32), ('atomic', _i32),
+                ('ready', _i32), ('name', ctypes.c_char * 64),
                 ('written', _ptr), ('owner', _ptr), ('grain', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #3b3cd00f
+# %% ../nbs/05_simulator.ipynb #570f3952
 class _Error(ctypes.Structure):
-    _fields_ = [('kind', _i32), ('lane', _i32), ('line', _i32), ('group', _u32 * 3), ('pc', _u64), ('pc2', _u64), ('base', _u64),
+    _fields_ = [('kind', _i32), ('lane', _i32), ('line', _i32), ('group', _u32 * 3), ('pc', _u64),
+                ('pc2', _u64), ('base', _u64),
                 ('file', ctypes.c_char * 128), ('text', ctypes.c_char * 1024)]
 
-# %% ../nbs/05_simulator.ipynb #70cadd78
+# %% ../nbs/05_simulator.ipynb #c6367485
 class _Launch(ctypes.Structure):
-    _fields_ = [('grid', _u32 * 3), ('tg', _u32 * 3), ('groups', _u32 * 3), ('checks', _i32), ('trace', _i32), ('workers', _i32), ('nbuf', _i32),
-                ('seed', _u64), ('limit', _u64), ('maxmem', _u32), ('pad', _u32), ('lane', _ptr), ('args', _ptr), ('bufs', _ptr), ('err', _ptr),
-                ('events', _ptr), ('nevents', _u64), ('cap', _u64), ('next', _u64), ('total', _u64), ('image', _u64), ('sites', _ptr), ('nsites', _i32), ('pad2', _i32)]
+    _fields_ = [('grid', _u32 * 3), ('tg', _u32 * 3), ('groups', _u32 * 3), ('checks', _i32),
+                ('trace', _i32), ('workers', _i32), ('nbuf', _i32),
+                ('seed', _u64), ('limit', _u64), ('maxmem', _u32), ('pad', _u32), ('lane', _ptr),
+                ('args', _ptr), ('bufs', _ptr), ('err', _ptr),
+                ('events', _ptr), ('nevents', _u64), ('cap', _u64), ('next', _u64), ('total', _u64),
+                ('image', _u64), ('sites', _ptr), ('nsites', _i32), ('pad2', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #a4193dda
-_EVENT = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'), ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8')])
+# %% ../nbs/05_simulator.ipynb #4527f23d
+_EVENT = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'),
+                   ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8')])
 _SITE = np.dtype([('id', 'i8'), ('bytes', 'i8'), ('item', 'i8'), ('name', 'S64')])
 
-# %% ../nbs/05_simulator.ipynb #1d9f9311
+# %% ../nbs/05_simulator.ipynb #bd3f7f09
 @functools.lru_cache(maxsize=None)
 def _runtime():
     "The compiled runtime, and the table of its functions that every kernel is given"
@@ -1865,27 +3349,34 @@ def _runtime():
     names = ['rt_meet', 'rt_barrier', 'rt_tgmem', 'rt_access', 'rt_atomic', 'rt_lane', 'rt_fail']
     return lib, (_ptr * len(names))(*(ctypes.cast(getattr(lib, n), _ptr).value for n in names))
 
-# %% ../nbs/05_simulator.ipynb #7f62b3dd
+# %% ../nbs/05_simulator.ipynb #b46e77e3
 _NATIVE = '-mcpu=native' if (sys.platform, platform.machine()) == ('darwin', 'arm64') else '-march=native'
-_MATH = {'safe': ['-ffp-contract=off'], 'relaxed': ['-ffp-contract=fast', '-fno-math-errno', '-fno-signed-zeros', '-freciprocal-math'],
+_MATH = {'safe': ['-ffp-contract=off'], 'relaxed': ['-ffp-contract=fast', '-fno-math-errno',
+    '-fno-signed-zeros', '-freciprocal-math'],
          'fast': ['-ffast-math', '-fno-finite-math-only']}
 
-# %% ../nbs/05_simulator.ipynb #5e3246b3
+# %% ../nbs/05_simulator.ipynb #f46c4bda
 @functools.lru_cache(maxsize=None)
 def _macros(cxx):
     "What the compiler predefines, as one string"
-    return subprocess.run([cxx, '-dM', '-E', '-x', 'c++', _NATIVE, os.devnull], capture_output=True, text=True).stdout
+    return subprocess.run([cxx, '-dM', '-E', '-x', 'c++', _NATIVE, os.devnull], capture_output=True,
+                          text=True).stdout
 
-# %% ../nbs/05_simulator.ipynb #959230dc
+# %% ../nbs/05_simulator.ipynb #e5011a58
 def _compile(name, text, swz, checks, math, soft):
     "The kernel's C++ as a loaded library"
     cxx, version = find_compiler()
     clang = 'clang' in version.lower()
-    head = ''.join(f'#define SWIZZLES{n}{d}\n' for n, d in swz.items()) + f'#define MK_CHECKS {int(checks)}\n' + ('#define MK_SOFT_HALF\n' if soft else '')
-    flags = ['-w', '-fno-elide-type', '-fno-strict-aliasing', '-fsigned-char', '-fno-exceptions', '-fno-math-errno', _NATIVE, *_MATH[math]]
+    head = ''.join(f'#define SWIZZLES{n}{d}\n'
+                   for n, d in swz.items()) + f'#define MK_CHECKS {int(checks)}\n' + ('#define MK_SOFT_HALF\n' if soft else '')
+    flags = ['-w', '-fno-elide-type', '-fno-strict-aliasing', '-fsigned-char', '-fno-exceptions',
+             '-fno-math-errno', _NATIVE, *_MATH[math]]
     if checks:
         flags += ['-O1', '-g1', '-fsanitize=thread,bounds,integer-divide-by-zero']
-        flags += ['-mllvm', '-tsan-instrument-func-entry-exit=0', '-mllvm', '-tsan-instrument-read-before-write=1'] + ['-fno-builtin-memcpy', '-fno-builtin-memset'] if clang else ['--param', 'tsan-instrument-func-entry-exit=0']
+        flags += ['-mllvm', '-tsan-instrument-func-entry-exit=0', '-mllvm',
+                  '-tsan-instrument-read-before-write=1'] + ['-fno-builtin-memcpy',
+                      '-fno-builtin-memset'] if clang else ['--param',
+                          'tsan-instrument-func-entry-exit=0']
     else: flags += ['-O2']
     if sys.platform == 'darwin': flags += ['-Wl,-undefined,dynamic_lookup']
     try: lib = compile_cpp(head + METAL_PRELUDE + text, f'metal_{name[:40]}', flags)
@@ -1894,39 +3385,51 @@ def _compile(name, text, swz, checks, math, soft):
     lib.mk_bind(_runtime()[1])
     return lib
 
-# %% ../nbs/05_simulator.ipynb #843315b4
+# %% ../nbs/05_simulator.ipynb #4694d11b
 def _readable(s):
     "A C++ compiler's words about our pointers, in Metal's"
-    s = re.sub(r"(?:mk::)?ptr<(?:mk::)?(device|constant|threadgroup)_, ?([^<>]*(?:<[^<>]*>)?)>", lambda m: f'{m[1]} {m[2].strip()}*', s)
-    return re.sub(r"(?:mk::)?arr<([^<>,]*), ?([^<>]*)>", lambda m: f'threadgroup {m[1]}[' + m[2].replace(', ', '][').replace('ul', '').replace('UL', '').replace('u', '') + ']', s)
+    s = re.sub(r"(?:mk::)?ptr<(?:mk::)?(device|constant|threadgroup)_, ?([^<>]*(?:<[^<>]*>)?)>",
+               lambda m: f'{m[1]} {m[2].strip()}*', s)
+    return re.sub(r"(?:mk::)?arr<([^<>,]*), ?([^<>]*)>",
+                  lambda m: f'threadgroup {m[1]}[' + m[2].replace(', ', '][').replace('ul',
+                      '').replace('UL', '').replace('u', '') + ']', s)
 
-# %% ../nbs/05_simulator.ipynb #849330ba
+# %% ../nbs/05_simulator.ipynb #78cbc3c6
 def _compile_error(text, name):
     "The first complaint of the compiler as a MetalError"
     m = re.search(re.escape(name) + r'\.(body|header):(\d+):(?:\d+:)? *(?:fatal )?error: (.*)', text)
-    if not m: m2 = re.search(r'error: (.*)', text); return MetalError(f'does not compile: {_readable(m2[1] if m2 else text[-2000:])}\n{text[-3000:]}', name)
+    if not m:
+        m2 = re.search(r'error: (.*)', text)
+        return MetalError(f'does not compile: {_readable(m2[1] if m2 else text[-2000:])}\n{text[-3000:]}',
+                          name)
     said = _readable(m[3])
-    if said.startswith('no matching') and (n := re.search(r"note: .*?(no known conversion .*)", _readable(text[m.start():]))): said += f' ({n[1]})'
+    if said.startswith('no matching') and (n := re.search(r"note: .*?(no known conversion .*)",
+        _readable(text[m.start():]))):
+        said += f' ({n[1]})'
     quoted = [t for t in re.findall(r"[\u2018'](.*?)[\u2019']", said) if re.search(r'[*\]]$', t)]
-    spaces = {next((s for s in ('device', 'constant', 'threadgroup') if re.match(rf'{s}\b', t)), 'thread') for t in quoted if '(' not in t}
-    if 'deleted function' in said: said, spaces = "a lane's own array is given where a pointer with an address space is wanted", {'device', 'thread'}
+    spaces = {next((s for s in ('device', 'constant', 'threadgroup') if re.match(rf'{s}\b', t)),
+                   'thread') for t in quoted if '(' not in t}
+    if 'deleted function' in said:
+        said, spaces = "a lane's own array is given where a pointer with an address space is wanted", {'device', 'thread'}
     if '::ptr(' in said: spaces |= set(re.findall(r'\b(device|constant|threadgroup)_?\b', said))
-    if re.search('read-only|const value|const-qualified', said): said = f'writes to a read-only value ({said})'
+    if re.search('read-only|const value|const-qualified', said):
+        said = f'writes to a read-only value ({said})'
     elif len(spaces) > 1: said = f'address spaces are mixed: {said}'
     return MetalError(f'does not compile: {said}', name, int(m[2]), where=m[1])
 
-# %% ../nbs/05_simulator.ipynb #eb2d7955
+# %% ../nbs/05_simulator.ipynb #3d367dd2
 @functools.lru_cache(maxsize=4096)
 def _where(path, offset, name):
     "The kernel's (part, line) at an offset of its library, through addr2line or atos"
-    cmds = [['addr2line', '-i', '-e', path, hex(offset)], ['llvm-symbolizer', '--obj=' + path, '--inlines', hex(offset)], ['atos', '-i', '-o', path, '-l', '0x0', hex(offset)]]
+    cmds = [['addr2line', '-i', '-e', path, hex(offset)], ['llvm-symbolizer', '--obj=' + path,
+        '--inlines', hex(offset)], ['atos', '-i', '-o', path, '-l', '0x0', hex(offset)]]
     for cmd in cmds:
         if not shutil.which(cmd[0]): continue
         out = subprocess.run(cmd, capture_output=True, text=True).stdout
         if m := re.search(re.escape(name) + r'\.(body|header):(\d+)', out): return m[1], int(m[2])
     return 'body', None
 
-# %% ../nbs/05_simulator.ipynb #a5499cbb
+# %% ../nbs/05_simulator.ipynb #e416bb23
 def _raise(err, lib, name):
     "The runtime's error as a MetalError"
     part, line = 'body', err.line or None
@@ -1938,7 +3441,7 @@ def _raise(err, lib, name):
         if l2: text += f" (the other access: {'header ' if p2 == 'header' else ''}line {l2})"
     raise MetalError(text, name, line, tuple(err.group), err.lane, part)
 
-# %% ../nbs/05_simulator.ipynb #2678aa86
+# %% ../nbs/05_simulator.ipynb #0b9d0d5d
 def _triple(v, what):
     "A grid or threadgroup: three positive ints"
     try: t = tuple(operator.index(i) for i in v)
@@ -1946,27 +3449,33 @@ def _triple(v, what):
     if len(t) != 3 or min(t) < 1: raise ValueError(f'{what}: got {v!r}, want three positive ints')
     return t
 
-# %% ../nbs/05_simulator.ipynb #5c542e75
+# %% ../nbs/05_simulator.ipynb #36561ce0
 class MetalKernel:
     "A kernel for the simulator; make one with `metal_kernel`"
-    def __init__(self, name, input_names, output_names, source, header, ensure_row_contiguous, atomic_outputs, math, max_threads, max_memory):
-        self.name, self.input_names, self.output_names, self.source, self.header = name, list(input_names), list(output_names), source, header
-        self.contiguous, self.atomic, self.math, self.max_threads, self.max_memory = ensure_row_contiguous, atomic_outputs, math, max_threads, max_memory
+    def __init__(self, name, input_names, output_names, source, header, ensure_row_contiguous,
+                 atomic_outputs, math, max_threads, max_memory):
+        self.name, self.source, self.header = name, source, header
+        self.input_names, self.output_names = list(input_names), list(output_names)
+        self.contiguous, self.atomic, self.math = ensure_row_contiguous, atomic_outputs, math
+        self.max_threads, self.max_memory = max_threads, max_memory
         self.libs, self.checked = {}, False
 
-    def __repr__(self): return f"MetalKernel({self.name}: {', '.join(self.input_names)} -> {', '.join(self.output_names)})"
+    def __repr__(self):
+        return f"MetalKernel({self.name}: {', '.join(self.input_names)} -> {', '.join(self.output_names)})"
 
-# %% ../nbs/05_simulator.ipynb #5cf1df82
+# %% ../nbs/05_simulator.ipynb #53646812
 @patch
 def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
     "The compiled library for these dtypes and template arguments"
     sig = [(n, x.dtype, x.ndim, x.size) for n, x in zip(self.input_names, ins)]
-    params = _signature(self.name, sig, list(zip(self.output_names, dtypes)), self.source, template, self.atomic)
+    params = _signature(self.name, sig, list(zip(self.output_names, dtypes)), self.source, template,
+                        self.atomic)
     if verbose: print(_metal_text(self.name, params, self.source, self.header, template))
     key = (tuple(p for p, _ in params), tuple((n, str(v)) for n, v in template or []), checks)
     if key not in self.libs:
         self._check_text(template)
-        small = {x.dtype for x in ins} | set(dtypes) | {v for _, v in template or [] if isinstance(v, mx.Dtype)}
+        small = {x.dtype for x in ins} | set(dtypes) | {v for _, v in template or []
+            if isinstance(v, mx.Dtype)}
         macros = _macros(find_compiler()[0])
         text = self.header + self.source
         soft_half = '__FLT16_MANT_DIG__' not in macros and (mx.float16 in small or 'half' in text)
@@ -1975,7 +3484,7 @@ def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
         self.libs[key] = _compile(self.name, cpp, _swizzles(text), checks, self.math, False)
     return self.libs[key]
 
-# %% ../nbs/05_simulator.ipynb #5e9e0723
+# %% ../nbs/05_simulator.ipynb #e7b9dfa3
 @patch
 def _check_text(self: MetalKernel, template):
     "Refuse by the text what Metal's compiler refuses"
@@ -1985,7 +3494,7 @@ def _check_text(self: MetalKernel, template):
         _check(text, _Rewriter(self.name, where), types)
     self.checked = True
 
-# %% ../nbs/05_simulator.ipynb #85900604
+# %% ../nbs/05_simulator.ipynb #d384b385
 @patch
 def __call__(self: MetalKernel, *,
              inputs,             # arrays or scalars, one per input name
@@ -2004,13 +3513,17 @@ def __call__(self: MetalKernel, *,
             ):                   # list of arrays; with trace, (list, Trace)
     """Run the kernel as `mx.fast.metal_kernel`'s object would, evaluated at once.
 
-    Raises `MetalError` (a ValueError) for what the kernel does wrong, with its line, threadgroup and lane, where lane is
-    thread_index_in_threadgroup; ValueError for arguments that do not fit; `CompilerMissing` without a C++ compiler."""
+    Raises `MetalError` (a ValueError) for what the kernel does wrong, with its line, threadgroup and lane
+    (thread_index_in_threadgroup); ValueError for arguments that do not fit; `CompilerMissing` without a compiler."""
     grid, threadgroup = _triple(grid, 'grid'), _triple(threadgroup, 'threadgroup')
-    for got, want, what in ((inputs, self.input_names, 'inputs'), (output_shapes, self.output_names, 'output_shapes'), (output_dtypes, self.output_names, 'output_dtypes')):
-        if len(got) != len(want): raise ValueError(f'{what}: got {len(got)}, want {len(want)} ({", ".join(want)})')
+    for got, want, what in ((inputs, self.input_names, 'inputs'),
+                            (output_shapes, self.output_names, 'output_shapes'),
+                            (output_dtypes, self.output_names, 'output_dtypes')):
+        if len(got) != len(want):
+            raise ValueError(f'{what}: got {len(got)}, want {len(want)} ({", ".join(want)})')
     n = threadgroup[0] * threadgroup[1] * threadgroup[2]
-    if n > self.max_threads: raise MetalError(f'threadgroup {threadgroup} has {n} threads; at most {self.max_threads} are allowed', self.name)
+    if n > self.max_threads:
+        raise MetalError(f'threadgroup {threadgroup} has {n} threads; at most {self.max_threads} are allowed', self.name)
     checks = bool(checks or trace)
     ins = [x if isinstance(x, mx.array) else mx.array(x) for x in inputs]
     if self.contiguous: ins = [mx.contiguous(x) for x in ins]
@@ -2020,7 +3533,7 @@ def __call__(self: MetalKernel, *,
     try: return run.go(grid, threadgroup, seed, trace, workers)
     finally: run.close()
 
-# %% ../nbs/05_simulator.ipynb #20618b64
+# %% ../nbs/05_simulator.ipynb #57a91a1c
 class _Run:
     "One launch: its buffers, in guarded memory where there are checks"
     def __init__(self, k, lib, ins, shapes, dtypes, init, checks):
@@ -2029,52 +3542,63 @@ class _Run:
             v = _View(x); self.views.append(v)
             self.add(name, v.ptr, v.lo, v.hi, x.itemsize)
             if x.ndim:
-                for suffix, arr in (('shape', np.array(x.shape, np.int32)), ('strides', np.array(v.strides, np.int64)), ('ndim', np.array([x.ndim], np.int32))):
+                for suffix, arr in (('shape', np.array(x.shape, np.int32)),
+                                    ('strides', np.array(v.strides, np.int64)),
+                                    ('ndim', np.array([x.ndim], np.int32))):
                     if f'{name}_{suffix}' in k.source: self.add_np(f'{name}_{suffix}', arr)
         self.outs = []
         for s, d, name in zip(shapes, dtypes, k.output_names):
             self.outs.append(self.output(name, (s,) if isinstance(s, int) else tuple(s), d, init))
 
-    def add(self, name, ptr, lo, hi, item, writable=False):
-        "Registers bytes [ptr+lo, ptr+hi); a guarded copy of them where there are checks"
-        if self.checks:
-            n, skew = hi - lo, ((ptr or 0) + lo) % 256
-            copy = _runtime()[0].rt_map(n, skew)
-            if not copy: raise MemoryError(f'no address space for a guarded copy of {name}')
-            self.maps.append((copy, n, skew))
-            if n and ptr: ctypes.memmove(copy, ptr + lo, n)
-            ptr = copy - lo
-        b = _Buffer(lo=ptr + lo, hi=ptr + hi, item=item, writable=writable, ready=not writable, name=name.encode()[:63], grain=min(item, 4))
-        self.bufs.append((b, ptr)); return b, ptr
+# %% ../nbs/05_simulator.ipynb #aaf39074
+@patch
+def add(self: _Run, name, ptr, lo, hi, item, writable=False):
+    "Registers bytes [ptr+lo, ptr+hi); a guarded copy of them where there are checks"
+    if self.checks:
+        n, skew = hi - lo, ((ptr or 0) + lo) % 256
+        copy = _runtime()[0].rt_map(n, skew)
+        if not copy: raise MemoryError(f'no address space for a guarded copy of {name}')
+        self.maps.append((copy, n, skew))
+        if n and ptr: ctypes.memmove(copy, ptr + lo, n)
+        ptr = copy - lo
+    b = _Buffer(lo=ptr + lo, hi=ptr + hi, item=item, writable=writable, ready=not writable,
+                name=name.encode()[:63], grain=min(item, 4))
+    self.bufs.append((b, ptr)); return b, ptr
 
-    def add_np(self, name, a, writable=False):
-        self.keep.append(a)
-        return self.add(name, a.ctypes.data, 0, a.nbytes, a.itemsize, writable)
+# %% ../nbs/05_simulator.ipynb #e0db518d
+@patch
+def add_np(self: _Run, name, a, writable=False):
+    self.keep.append(a)
+    return self.add(name, a.ctypes.data, 0, a.nbytes, a.itemsize, writable)
 
-    def output(self, name, shape, dtype, init):
-        "An output buffer, poisoned with NaN bits where nothing initialises it"
-        item = dtype.size
-        a = np.full(int(np.prod(shape)) * item, 0xff, np.uint8)
-        if init is not None:
-            fill = mx.full(shape, init, dtype=dtype) if shape else mx.array(init, dtype=dtype)
-            mx.eval(fill); v = _View(fill)
-            ctypes.memmove(a.ctypes.data, v.ptr, a.nbytes); v.close()
-        self.keep.append(a)
-        b, ptr = self.add(name, a.ctypes.data, 0, a.nbytes, item, True)
-        b.ready = init is not None
-        written, owner = np.zeros(a.nbytes + 8, np.uint8), None
-        if self.checks:
-            owner = np.zeros(24 * (a.nbytes // b.grain + 2), np.uint8)
-            b.written, b.owner = written.ctypes.data, owner.ctypes.data
-            self.keep += [written, owner]
-        return a, b, ptr, shape, dtype, written, name
+# %% ../nbs/05_simulator.ipynb #64b80867
+@patch
+def output(self: _Run, name, shape, dtype, init):
+    "An output buffer, poisoned with NaN bits where nothing initialises it"
+    item = dtype.size
+    a = np.full(int(np.prod(shape)) * item, 0xff, np.uint8)
+    if init is not None:
+        fill = mx.full(shape, init, dtype=dtype) if shape else mx.array(init, dtype=dtype)
+        mx.eval(fill); v = _View(fill)
+        ctypes.memmove(a.ctypes.data, v.ptr, a.nbytes); v.close()
+    self.keep.append(a)
+    b, ptr = self.add(name, a.ctypes.data, 0, a.nbytes, item, True)
+    b.ready = init is not None
+    written, owner = np.zeros(a.nbytes + 8, np.uint8), None
+    if self.checks:
+        owner = np.zeros(24 * (a.nbytes // b.grain + 2), np.uint8)
+        b.written, b.owner = written.ctypes.data, owner.ctypes.data
+        self.keep += [written, owner]
+    return a, b, ptr, shape, dtype, written, name
 
-    def close(self):
-        for v in self.views: v.close()
-        for m in self.maps: _runtime()[0].rt_unmap(*m)
-        self.views, self.maps = [], []
+# %% ../nbs/05_simulator.ipynb #2cb1e236
+@patch
+def close(self: _Run):
+    for v in self.views: v.close()
+    for m in self.maps: _runtime()[0].rt_unmap(*m)
+    self.views, self.maps = [], []
 
-# %% ../nbs/05_simulator.ipynb #0e558464
+# %% ../nbs/05_simulator.ipynb #443093ba
 @patch
 def go(self: _Run, grid, threadgroup, seed, trace, workers):
     "Launch, then outputs (and the trace)"
@@ -2084,23 +3608,27 @@ def go(self: _Run, grid, threadgroup, seed, trace, workers):
     args = (_ptr * len(self.bufs))(*(p for _, p in self.bufs))
     err, cap = _Error(), (trace if trace is not True else 4_000_000) if trace else 0
     events, sites = np.zeros(cap, _EVENT), np.zeros(64, _SITE)
-    L = _Launch(grid=grid, tg=tg, groups=tuple(-(-g // t) for g, t in zip(grid, tg)), checks=self.checks, trace=bool(trace), workers=workers or os.cpu_count() or 1,
-                nbuf=len(self.bufs), seed=0 if seed is None else (seed * 2 + 1) & (2**64 - 1), maxmem=self.k.max_memory,
-                lane=ctypes.cast(self.lib.mk_lane, _ptr).value, args=ctypes.addressof(args), bufs=ctypes.addressof(bufs), err=ctypes.addressof(err),
+    L = _Launch(grid=grid, tg=tg, groups=tuple(-(-g // t) for g, t in zip(grid, tg)), checks=self.checks,
+                trace=bool(trace), workers=workers or os.cpu_count() or 1,
+                nbuf=len(self.bufs), seed=0 if seed is None else (seed * 2 + 1) & (2**64 - 1),
+                maxmem=self.k.max_memory,
+                lane=ctypes.cast(self.lib.mk_lane, _ptr).value, args=ctypes.addressof(args),
+                bufs=ctypes.addressof(bufs), err=ctypes.addressof(err),
                 events=events.ctypes.data if cap else 0, cap=cap, sites=sites.ctypes.data)
     rt.rt_launch(ctypes.byref(L))
     if err.kind: _raise(err, self.lib, self.k.name)
     outs = [self.collect(*o) for o in self.outs]
     return (outs, self.trace(events[:L.nevents], sites[:L.nsites], grid, tg)) if trace else outs
 
-# %% ../nbs/05_simulator.ipynb #c5c8f502
+# %% ../nbs/05_simulator.ipynb #cdd5109b
 @patch
 def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     "An output as an mx.array; every byte must have been written"
     if self.checks:
         ctypes.memmove(a.ctypes.data, ptr, a.nbytes)
         if not b.ready and not written[:a.nbytes].all():
-            at = int(np.argmin(written[:a.nbytes])) // b.item; left = int((written[:a.nbytes].reshape(-1, b.item) == 0).any(1).sum())
+            at = int(np.argmin(written[:a.nbytes])) // b.item
+            left = int((written[:a.nbytes].reshape(-1, b.item) == 0).any(1).sum())
             raise MetalError(f'output {name} is not initialised: {left} of {a.nbytes // b.item} elements were never written, the first is element {at}; '
                              'write them or pass init_value', self.k.name)
     if dtype == mx.bool_: return mx.array(a.view(np.bool_)).reshape(shape)
@@ -2108,12 +3636,13 @@ def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     x = mx.array(a.view(raw)).reshape(shape)
     return x if x.dtype == dtype else x.view(dtype).reshape(shape)
 
-# %% ../nbs/05_simulator.ipynb #b679a517
+# %% ../nbs/05_simulator.ipynb #a7e3f060
 def metal_kernel(name: str,                     # a C identifier
                  input_names, output_names,     # the parameters' names
                  source: str,                   # the kernel's body, in Metal
                  header: str = '',              # functions and constants before it
-                 ensure_row_contiguous: bool = True,  # copy inputs that are not; else they are read in place
+                 ensure_row_contiguous: bool = True,
+                 # copy inputs that are not; else they are read in place
                  atomic_outputs: bool = False,  # outputs are device atomic<T>*
                  compile_options=None,          # dict with math_mode: safe, relaxed or fast
                  *, max_threads: int = 1024,    # per threadgroup
@@ -2121,28 +3650,33 @@ def metal_kernel(name: str,                     # a C identifier
                 ) -> MetalKernel:
     """`mx.fast.metal_kernel` on a simulated GPU: the same text, the same call, on the CPU.
 
-    Beyond its arguments a call takes `seed`, `trace`, `checks` and `workers`. Compiled on first use for each set of dtypes and
-    template arguments, and cached. ValueError for a name, output list or option that does not fit."""
-    if not re.fullmatch(r'[A-Za-z_]\w*', name or ''): raise ValueError(f'name: got {name!r}, want a C identifier')
+    Beyond its arguments a call takes `seed`, `trace`, `checks` and `workers`. Compiled on first use for each
+    set of dtypes and template arguments, and cached. ValueError for a name, outputs or option that do not fit."""
+    if not re.fullmatch(r'[A-Za-z_]\w*', name or ''):
+        raise ValueError(f'name: got {name!r}, want a C identifier')
     if not output_names: raise ValueError('output_names: got none, want at least one')
     math = (compile_options or {}).get('math_mode', 'safe')
-    if math not in _MATH: raise ValueError(f"compile_options: math_mode {math!r}, want 'safe', 'relaxed' or 'fast'")
-    if extra := set(compile_options or {}) - {'math_mode'}: raise ValueError(f'compile_options: got {sorted(extra)}, want only math_mode')
-    return MetalKernel(name, input_names, output_names, source, header, ensure_row_contiguous, atomic_outputs, math, max_threads, max_memory)
+    if math not in _MATH:
+        raise ValueError(f"compile_options: math_mode {math!r}, want 'safe', 'relaxed' or 'fast'")
+    if extra := set(compile_options or {}) - {'math_mode'}:
+        raise ValueError(f'compile_options: got {sorted(extra)}, want only math_mode')
+    return MetalKernel(name, input_names, output_names, source, header, ensure_row_contiguous,
+                       atomic_outputs, math, max_threads, max_memory)
 
-# %% ../nbs/05_simulator.ipynb #51236aab
+# %% ../nbs/05_simulator.ipynb #dca6ca95
 class Trace:
-    """What a launch with `trace=True` did: `.events`, one row per access or rendezvous, in the order they happened.
+    """What a launch with `trace=True` did: `.events`, one row per access or rendezvous, in order.
 
-    Fields: group (linear index), lane (thread_index_in_threadgroup), step, kind (0 read, 1 write, 3 threadgroup barrier, 4 simdgroup, 5 quad),
-    where (index into `.arrays`), offset and size in bytes, epoch (threadgroup barriers passed), line (of the body; negative in the header)."""
+    Fields: group (linear index), lane (thread_index_in_threadgroup), step,
+    kind (0 read, 1 write, 3 threadgroup barrier, 4 simdgroup, 5 quad), where (index into `.arrays`),
+    offset and size in bytes, epoch (threadgroup barriers passed), line (of the body; negative in the header)."""
     def __init__(self, name, events, arrays, grid, threadgroup):
         self.name, self.events, self.arrays, self.grid, self.threadgroup = name, events, arrays, grid, threadgroup
         self.names = [a[0] for a in arrays]
 
     def __repr__(self): return f'Trace({self.name}: {len(self.events)} events on {", ".join(self.names)})'
 
-# %% ../nbs/05_simulator.ipynb #fcbd7a8e
+# %% ../nbs/05_simulator.ipynb #4651ba50
 @patch
 def of(self: Trace, name=None, group=None, kind=None, simd=None):
     "The events on array `name`, of one threadgroup, kind ('read' or 'write') or simdgroup"
@@ -2154,10 +3688,11 @@ def of(self: Trace, name=None, group=None, kind=None, simd=None):
     if kind is not None: e = e[e['kind'] == ('read', 'write').index(kind)]
     return e if simd is None else e[e['lane'] // 32 == simd]
 
-# %% ../nbs/05_simulator.ipynb #b6373073
-_TRACE = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'), ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8'), ('line', 'i4')])
+# %% ../nbs/05_simulator.ipynb #654b0f4d
+_TRACE = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'),
+                   ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8'), ('line', 'i4')])
 
-# %% ../nbs/05_simulator.ipynb #8dcdbe7e
+# %% ../nbs/05_simulator.ipynb #d9c419a9
 @patch
 def trace(self: _Run, events, sites, grid, tg):
     "The runtime's events as a `Trace`, with names and lines looked up"
@@ -2171,7 +3706,7 @@ def trace(self: _Run, events, sites, grid, tg):
     e['line'] = np.where(e['kind'] < 2, [base.get(pc, 0) for pc in events['pc']], events['where'])
     return Trace(self.k.name, e, arrays, grid, tg)
 
-# %% ../nbs/05_simulator.ipynb #a82ed5b0
+# %% ../nbs/05_simulator.ipynb #7f05d136
 @patch
 def _line(self: _Run, pc):
     "The kernel's line at an absolute address; negative for the header"
@@ -2179,37 +3714,42 @@ def _line(self: _Run, pc):
     part, line = _where(self.lib._name, pc - (base or 0), self.k.name)
     return (line or 0) * (-1 if part == 'header' else 1)
 
-# %% ../nbs/05_simulator.ipynb #17ce405a
+# %% ../nbs/05_simulator.ipynb #24631f33
 def coalescing(trace, name, line_bytes=128):
-    """How well each simdgroup's reads of array `name` share memory lines: {kernel line: (accesses, lines touched, lines needed, share of bytes used)}.
+    """How well each simdgroup's reads of array `name` share memory lines.
+    {kernel line: (accesses, lines touched, lines needed, share of bytes used)}.
 
-    An access is one instruction of one simdgroup: its lanes' bytes are taken together. `line_bytes`: what memory delivers at once."""
+    An access is one instruction of one simdgroup: its lanes' bytes are taken together.
+    `line_bytes`: what memory delivers at once."""
     e = trace.of(name, kind='read')
     seen, table = {}, {}
     for x in e:
         k = seen[x['group'], x['lane'], x['pc']] = seen.get((x['group'], x['lane'], x['pc']), -1) + 1
-        table.setdefault((int(x['line']), x['group'], x['lane'] // 32, x['pc'], k), []).append((int(x['offset']), int(x['size'])))
+        table.setdefault((int(x['line']), x['group'], x['lane'] // 32, x['pc'], k),
+                         []).append((int(x['offset']), int(x['size'])))
     out = {}
     for (line, *_), spans in table.items():
         touched = {b // line_bytes for o, n in spans for b in (o, o + n - 1)}
         used = len({b for o, n in spans for b in range(o, o + n)})
-        a = out.setdefault(line, [0, 0, 0, 0]); a[0] += 1; a[1] += len(touched); a[2] += -(-used // line_bytes); a[3] += used
+        a = out.setdefault(line, [0, 0, 0, 0])
+        a[0] += 1; a[1] += len(touched); a[2] += -(-used // line_bytes); a[3] += used
     return {l: (a, t, need, used / (t * line_bytes)) for l, (a, t, need, used) in sorted(out.items())}
 
-# %% ../nbs/05_simulator.ipynb #260f24b9
+# %% ../nbs/05_simulator.ipynb #30368163
 def _figures():
     "The book's figures module, imported when the first picture is drawn"
     from turboquant import figures
     return figures
 
-# %% ../nbs/05_simulator.ipynb #c3ede469
+# %% ../nbs/05_simulator.ipynb #a20e57e8
 def _axes(ax, **kw):
     "`ax`, or new axes"
     return ax if ax is not None else _figures().plt.subplots(**kw)[1]
 
-# %% ../nbs/05_simulator.ipynb #daf3c6c6
+# %% ../nbs/05_simulator.ipynb #7632aea0
 def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
-    "Lane by address: one square per byte range that a lane of simdgroup `simd` touches; colour is when. Returns the axes"
+    """Lane by address: a square per byte range that a lane of simdgroup `simd` touches; colour is when.
+    Returns the axes"""
     e = trace.of(name, group, kind, simd)
     item = trace.arrays[trace.names.index(name)][1]
     ax, plt = _axes(ax, figsize=(7, 2.6)), _figures().plt
@@ -2217,33 +3757,38 @@ def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
     nth = _nth(e)
     top = max(1, nth.max() if len(e) else 1)
     for x, n in zip(e, nth):
-        ax.add_patch(plt.Rectangle((x['offset'] / item, x['lane'] % 32 - .5), max(x['size'] / item, .2), 1, fc=plt.cm.viridis(n / top), ec='none'))
+        ax.add_patch(plt.Rectangle((x['offset'] / item, x['lane'] % 32 - .5), max(x['size'] / item, .2),
+                                   1, fc=plt.cm.viridis(n / top), ec='none'))
     if len(e): ax.set_xlim(e['offset'].min() / item, (e['offset'] + e['size']).max() / item)
-    ax.set(ylim=(31.5, -.5), xlabel=f'element of {name}', ylabel='lane', yticks=[0, 8, 16, 24, 31], title=f'{kind}s of {name}, threadgroup {group}, simdgroup {simd}: dark first')
+    ax.set(ylim=(31.5, -.5), xlabel=f'element of {name}', ylabel='lane', yticks=[0, 8, 16, 24, 31],
+           title=f'{kind}s of {name}, threadgroup {group}, simdgroup {simd}: dark first')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #41f01aea
+# %% ../nbs/05_simulator.ipynb #20168b1d
 def _nth(e):
     "For each event, how many its lane had before it"
     count, out = {}, np.zeros(len(e), int)
     for i, l in enumerate(e['lane']): out[i] = count[l] = count.get(l, -1) + 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #8d1026e2
+# %% ../nbs/05_simulator.ipynb #a3354f91
 def draw_coalescing(trace, name, line_bytes=128, ax=None):
-    "Bars: memory lines touched per simdgroup access of `name`, for each kernel line; the tick is what would be enough"
+    """Bars: memory lines touched per simdgroup access of `name`, for each kernel line.
+    The tick is what would be enough. Returns the axes"""
     c = coalescing(trace, name, line_bytes)
     if not c: raise ValueError(f'name: got {name!r}, want an array that is read')
     ax, C = _axes(ax, figsize=(7, .8 + .4 * len(c))), _figures().C
     y = np.arange(len(c))
     ax.barh(y, [t / a for a, t, _, _ in c.values()], color=C.blue, alpha=.6)
     ax.plot([n / a for a, _, n, _ in c.values()], y, '|', color=C.orange, ms=18, mew=3)
-    for i, (a, t, n, u) in enumerate(c.values()): ax.text(t / a, i, f' {u:.0%} of the bytes used', va='center', size=8)
-    ax.set(yticks=y, yticklabels=[f'line {l}' if l > 0 else f'header {-l}' for l in c], xlabel=f'lines of {line_bytes} bytes touched at once', title=f'{name}')
+    for i, (a, t, n, u) in enumerate(c.values()):
+        ax.text(t / a, i, f' {u:.0%} of the bytes used', va='center', size=8)
+    ax.set(yticks=y, yticklabels=[f'line {l}' if l > 0 else f'header {-l}' for l in c],
+           xlabel=f'lines of {line_bytes} bytes touched at once', title=f'{name}')
     ax.set_xlim(0, max(t / a for a, t, _, _ in c.values()) * 1.35); ax.invert_yaxis()
     return ax
 
-# %% ../nbs/05_simulator.ipynb #7b50e9dc
+# %% ../nbs/05_simulator.ipynb #94b9d070
 def draw_timeline(trace, group=0, ax=None, lanes=None):
     "Time to the right, a row per lane: reads, writes and where it waited. Returns the axes"
     e = trace.of(group=group)
@@ -2251,20 +3796,23 @@ def draw_timeline(trace, group=0, ax=None, lanes=None):
     rows = {l: i for i, l in enumerate(sorted(set(e['lane'].tolist())))}
     ax, C = _axes(ax, figsize=(7, 1.2 + min(4, .08 * len(rows) + .8))), _figures().C
     t, y = np.arange(len(e)), np.array([rows[l] for l in e['lane'].tolist()])
-    for kind, c, m, label in ((0, C.blue, '.', 'read'), (1, C.orange, '.', 'write'), (4, C.green, '|', 'simdgroup operation'), (3, C.red, '|', 'threadgroup barrier')):
+    for kind, c, m, label in ((0, C.blue, '.', 'read'), (1, C.orange, '.', 'write'),
+                              (4, C.green, '|', 'simdgroup operation'),
+                              (3, C.red, '|', 'threadgroup barrier')):
         k = e['kind'] == kind
         if k.any(): ax.plot(t[k], y[k], m, color=c, ms=3 if m == '.' else 6, mew=1.2, label=label)
-    ax.set(xlabel='event', ylabel='lane', title=f'{trace.name[:40]}, threadgroup {group}', ylim=(len(rows) - .5, -.5))
+    ax.set(xlabel='event', ylabel='lane', title=f'{trace.name[:40]}, threadgroup {group}',
+           ylim=(len(rows) - .5, -.5))
     step = max(1, len(rows) // 8)
     ax.set_yticks(range(0, len(rows), step), [str(l) for l in list(rows)[::step]])
     ax.figure.legend(ncols=4, loc='outside lower center')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #3a374108
+# %% ../nbs/05_simulator.ipynb #611392e8
 def step_lanes(trace, name, group=0, lanes=range(8), steps=16, caption='', alt=''):
-    """An interactive picture: the first `steps` accesses of array `name` by some lanes of one threadgroup, one more at each step.
+    """An interactive picture: the first `steps` accesses of array `name` by some lanes, one more at each step.
 
-    Steps go by access and then by lane, as a simdgroup's lanes act together, not in the order in which the simulator ran them."""
+    Steps go by access and then by lane, as a simdgroup's lanes act together, not as the simulator ran them."""
     e = trace.of(name, group)
     e = e[np.isin(e['lane'], list(lanes))]
     if not len(e): raise ValueError(f'name: got {name!r}, want an array that these lanes touch')
@@ -2276,9 +3824,13 @@ def step_lanes(trace, name, group=0, lanes=range(8), steps=16, caption='', alt='
         ax = _axes(None, figsize=(7, .9 + .22 * len(lanes)))
         for i, x in enumerate(e[:step + 1]):
             c = F.C.orange if x['kind'] else F.C.blue
-            ax.add_patch(F.plt.Rectangle((x['offset'] / item, lanes.index(x['lane']) - .4), x['size'] / item, .8, fc=c, alpha=1 if i == step else .35))
+            ax.add_patch(F.plt.Rectangle((x['offset'] / item, lanes.index(x['lane']) - .4),
+                                         x['size'] / item, .8, fc=c, alpha=1 if i == step else .35))
         x = e[step]
-        ax.set(xlim=(0, hi), ylim=(len(lanes) - .5, -.5), yticks=range(len(lanes)), yticklabels=lanes, xlabel=f'element of {name}', ylabel='lane',
-               title=f"step {step}: lane {x['lane']} {'writes' if x['kind'] else 'reads'} element {x['offset'] // item}, line {abs(x['line'])}")
+        ax.set(xlim=(0, hi), ylim=(len(lanes) - .5, -.5), yticks=range(len(lanes)), yticklabels=lanes,
+               xlabel=f'element of {name}', ylabel='lane',
+               title=f"step {step}: lane {x['lane']} {'writes' if x['kind'] else 'reads'} "
+                     f"element {x['offset'] // item}, line {abs(x['line'])}")
         return ax
-    F.explore(draw, caption=caption, alt=alt or f'Lanes against elements of {name}; step {{step}}.', step=list(range(len(e))))
+    F.explore(draw, caption=caption, alt=alt or f'Lanes against elements of {name}; step {{step}}.',
+              step=list(range(len(e))))

@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['M0', 'State', 'empty_state', 'update', 'finish', 'merge']
 
-# %% ../nbs/03_online_softmax.ipynb #7173a353
+# %% ../nbs/03_online_softmax.ipynb #41ba70f3
 from typing import NamedTuple
 import mlx.core as mx
 
-# %% ../nbs/03_online_softmax.ipynb #1b9531e8
+# %% ../nbs/03_online_softmax.ipynb #4fe1d9e2
 M0 = -3e38  # the m of an empty state: finite, and below every score
 
 class State(NamedTuple):
@@ -18,7 +18,7 @@ class State(NamedTuple):
     l: mx.array  # (..., L) float32: the sum of exp(score - m)
     o: mx.array  # (..., L, Dv) float32: the sum of exp(score - m) * value
 
-# %% ../nbs/03_online_softmax.ipynb #b0637d01
+# %% ../nbs/03_online_softmax.ipynb #ca22ed8f
 def empty_state(
     rows,    # (..., L): one state per query and head
     dv:int   # size of a value
@@ -26,7 +26,7 @@ def empty_state(
     "The state that has met no key. Merging it with another gives the other, bit for bit."
     return State(mx.full(rows, M0), mx.zeros(rows), mx.zeros((*rows, dv)))
 
-# %% ../nbs/03_online_softmax.ipynb #ea68ca7e
+# %% ../nbs/03_online_softmax.ipynb #734b33fd
 def update(
     state:State,      # rows (..., L)
     scores:mx.array,  # (..., L, n) scaled scores of n more keys; -inf where a query must not look
@@ -39,7 +39,7 @@ def update(
     p, keep = mx.exp(s - m[..., None]), mx.exp(state.m - m)
     return State(m, keep*state.l + p.sum(-1), keep[..., None]*state.o + p @ v.astype(mx.float32))
 
-# %% ../nbs/03_online_softmax.ipynb #3f8caf51
+# %% ../nbs/03_online_softmax.ipynb #848b56b2
 def _check_tile(state, scores, v):
     "Do `scores` and `v` belong to `state`?"
     if not (isinstance(state, State) and isinstance(scores, mx.array) and isinstance(v, mx.array)):
@@ -52,13 +52,13 @@ def _check_tile(state, scores, v):
         raise ValueError(f'v: got shape {tuple(v.shape)}, wanted (..., {scores.shape[-1]}, {dv})')
     _check_leading(tuple(v.shape[:-2]), rows[:-1])
 
-# %% ../nbs/03_online_softmax.ipynb #b3d319ee
+# %% ../nbs/03_online_softmax.ipynb #b64493fc
 def _check_leading(got, rows):
     "Do leading axes `got` of v broadcast to those of the rows?"
     if len(got) > len(rows) or any(g not in (1, r) for g, r in zip(got[::-1], rows[::-1])):
         raise ValueError(f'v: got leading axes {got}, wanted them to broadcast to {rows}')
 
-# %% ../nbs/03_online_softmax.ipynb #6d3655ec
+# %% ../nbs/03_online_softmax.ipynb #9206f555
 def finish(
     state:State,   # rows (..., L)
     dtype=None     # of the answer; float32 if not given
@@ -68,7 +68,7 @@ def finish(
     out = mx.where(l == 0, 0, state.o / mx.where(l == 0, 1, l))
     return out.astype(dtype or mx.float32)
 
-# %% ../nbs/03_online_softmax.ipynb #a0fd42ef
+# %% ../nbs/03_online_softmax.ipynb #62dccced
 def merge(
     a:State,  # rows (..., L)
     b:State   # rows that broadcast with a's, the same Dv
@@ -80,7 +80,7 @@ def merge(
     x, y = mx.exp(a.m - m), mx.exp(b.m - m)
     return State(m, x*a.l + y*b.l, x[..., None]*a.o + y[..., None]*b.o)
 
-# %% ../nbs/03_online_softmax.ipynb #596a746b
+# %% ../nbs/03_online_softmax.ipynb #f8df368b
 def _check_rows(a, b):
     "Can `a` and `b` be merged?"
     if not (isinstance(a, State) and isinstance(b, State)):

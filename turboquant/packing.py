@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['Packed', 'pack', 'unpack', 'pack_int4', 'unpack_int4', 'nbytes', 'bits_per_value']
 
-# %% ../nbs/01_packing.ipynb #195fa388
+# %% ../nbs/01_packing.ipynb #78ec147d
 from typing import NamedTuple
 import mlx.core as mx
 
-# %% ../nbs/01_packing.ipynb #1c84b360
+# %% ../nbs/01_packing.ipynb #efc89968
 def _affine(x, bits):
     "Scale and bias, each (..., 1), of groups x (..., g) in float32, by the rule of MLX's CPU quantizer"
     lo, hi = x.min(-1, keepdims=True), x.max(-1, keepdims=True)
@@ -20,21 +20,21 @@ def _affine(x, bits):
     ok = n != 0
     return mx.where(ok, edge / mx.where(ok, n, 1), step), mx.where(ok, edge, 0)
 
-# %% ../nbs/01_packing.ipynb #7f7477a6
+# %% ../nbs/01_packing.ipynb #ee6fce1e
 def _words(c, bits):
     "Codes (..., D) as uint32 words (..., D*bits/32), the first code in the lowest bits"
     *lead, D = c.shape; per = 32 // bits
     shift = mx.arange(per, dtype=mx.uint32) * bits
     return (c.astype(mx.uint32).reshape(*lead, D//per, per) << shift).sum(-1)
 
-# %% ../nbs/01_packing.ipynb #fa87993f
+# %% ../nbs/01_packing.ipynb #83183f5a
 def _codes(w, bits):
     "uint32 words (..., W) as uint32 codes (..., W*32/bits)"
     *lead, W = w.shape; per = 32 // bits
     shift = mx.arange(per, dtype=mx.uint32) * bits
     return ((w[..., None] >> shift) & (2**bits - 1)).reshape(*lead, W*per)
 
-# %% ../nbs/01_packing.ipynb #0692892e
+# %% ../nbs/01_packing.ipynb #80a62c53
 class Packed(NamedTuple):
     """An array x (..., N, D) in 4 or 8 bits a number, in groups of g.
     `codes`: (..., N, D*bits/32) uint32. `scales`, `biases`: (..., N, D/g) if axis is -1, (..., ceil(N/g), D) if -2."""
@@ -43,7 +43,7 @@ class Packed(NamedTuple):
     biases: mx.array
     axis: int = -1
 
-# %% ../nbs/01_packing.ipynb #91cef363
+# %% ../nbs/01_packing.ipynb #1f737a77
 def _want(ok, name, got, wanted):
     if not ok: raise ValueError(f'{name}: got {got}, wanted {wanted}')
 
@@ -53,10 +53,11 @@ def _check_layout(bits, group_size, axis):
     _want(one_of(group_size, 32, 64, 128), 'group_size', group_size, '32, 64 or 128')
     _want(one_of(axis, -1, -2), 'axis', axis, '-1 (groups along D) or -2 (groups along N)')
 
-# %% ../nbs/01_packing.ipynb #81c0ea6e
+# %% ../nbs/01_packing.ipynb #b35b8776
 _floats = (mx.float32, mx.float16, mx.bfloat16)
 
-def _check_dtype(dtype): _want(dtype is None or dtype in _floats, 'dtype', dtype, 'float32, float16 or bfloat16')
+def _check_dtype(dtype):
+    _want(dtype is None or dtype in _floats, 'dtype', dtype, 'float32, float16 or bfloat16')
 
 def _check_x(x, bits, group_size, axis, dtype):
     _check_layout(bits, group_size, axis)
@@ -67,7 +68,7 @@ def _check_x(x, bits, group_size, axis, dtype):
     unit = group_size if axis == -1 else 32 // bits
     _want(x.shape[-1] % unit == 0, 'x', f'shape {x.shape}', f'a last dimension that {unit} divides')
 
-# %% ../nbs/01_packing.ipynb #6b964668
+# %% ../nbs/01_packing.ipynb #d01ae1f9
 def _grouped(x, g, axis):
     "x (..., N, D) as (..., N, D/g, g), or for axis -2 as (..., D, ceil(N/g), g)"
     if axis == -2:
@@ -76,7 +77,7 @@ def _grouped(x, g, axis):
         x = x.swapaxes(-1, -2)
     return x.reshape(*x.shape[:-1], x.shape[-1]//g, g)
 
-# %% ../nbs/01_packing.ipynb #d542feec
+# %% ../nbs/01_packing.ipynb #601b4f90
 def _turned_back(c, s, b, axis, N):
     "Codes (..., G, g), scales and biases (..., G, 1) of `_grouped` in the layout of a Packed over N rows"
     c, s, b = c.flatten(-2), s.squeeze(-1), b.squeeze(-1)
@@ -84,7 +85,7 @@ def _turned_back(c, s, b, axis, N):
     c, s, b = (a.swapaxes(-1, -2) for a in (c, s, b))
     return c[..., :N, :], s, b
 
-# %% ../nbs/01_packing.ipynb #bcac3b66
+# %% ../nbs/01_packing.ipynb #d245974d
 def _check_finite(x, scales, biases):
     if (mx.isfinite(scales) & mx.isfinite(biases)).all().item(): return
     bad = (~mx.isfinite(x)).sum().item()
@@ -92,7 +93,7 @@ def _check_finite(x, scales, biases):
     top = mx.abs(x.astype(mx.float32)).max().item()
     raise ValueError(f'x: got values up to {top:.3g}, wanted groups whose scale and bias {scales.dtype} can hold')
 
-# %% ../nbs/01_packing.ipynb #c27ba29f
+# %% ../nbs/01_packing.ipynb #7ed8f905
 def pack(x,                # (..., N, D), float32, float16 or bfloat16
          *, bits=4,        # 4 or 8 bits a code
          group_size=64,    # 32, 64 or 128 numbers share a scale and a bias
@@ -113,7 +114,7 @@ def pack(x,                # (..., N, D), float32, float16 or bfloat16
     c, S, B = _turned_back(c, S, B, axis, x.shape[-2])
     return Packed(_words(c, bits), S, B, axis)
 
-# %% ../nbs/01_packing.ipynb #636380e3
+# %% ../nbs/01_packing.ipynb #a17800d4
 def _packed(p, name='p'):
     "`p` as a Packed, if it is one or a bare triple of arrays"
     parts = [type(a).__name__ for a in p[:3]] if isinstance(p, (tuple, list)) else type(p).__name__
@@ -121,7 +122,7 @@ def _packed(p, name='p'):
     _want(ok, name, parts, 'a Packed, or a triple of mx.arrays')
     return Packed(*p)
 
-# %% ../nbs/01_packing.ipynb #2d2f12e7
+# %% ../nbs/01_packing.ipynb #725f24e1
 def _check_packed(p, bits, group_size, name='p'):
     "(N, D) of a Packed whose parts agree; else ValueError"
     _check_layout(bits, group_size, p.axis)
@@ -137,7 +138,7 @@ def _check_packed(p, bits, group_size, name='p'):
               'one float dtype for scales and biases')
     return N, D
 
-# %% ../nbs/01_packing.ipynb #516503b2
+# %% ../nbs/01_packing.ipynb #16bebb84
 def unpack(p,                # Packed, or a bare (codes, scales, biases)
            *, bits=4,        # 4 or 8 bits a code
            group_size=64,    # 32, 64 or 128
@@ -152,7 +153,7 @@ def unpack(p,                # Packed, or a bare (codes, scales, biases)
     def spread(a): return mx.repeat(a.astype(work), group_size, axis=p.axis)[..., :N, :]
     return (_codes(p.codes, bits).astype(work) * spread(p.scales) + spread(p.biases)).astype(out)
 
-# %% ../nbs/01_packing.ipynb #ca3dbd10
+# %% ../nbs/01_packing.ipynb #32cedec4
 def pack_int4(x,              # (..., N, D), float32, float16 or bfloat16
               group_size=64,  # 32, 64 or 128
               axis=-1):       # groups run along D (-1, MLX's layout) or along N (-2)
@@ -160,13 +161,13 @@ def pack_int4(x,              # (..., N, D), float32, float16 or bfloat16
     ValueError also for NaN, infinity and a range beyond float32."""
     return pack(x, bits=4, group_size=group_size, axis=axis, check=True)
 
-# %% ../nbs/01_packing.ipynb #9f0d7a45
+# %% ../nbs/01_packing.ipynb #718a5b31
 def unpack_int4(p,               # Packed, or a bare (codes, scales, biases)
                 group_size=64):  # as in pack_int4
     "The array (..., N, D) that a 4-bit `Packed` stands for, in the dtype of its scales"
     return unpack(p, bits=4, group_size=group_size)
 
-# %% ../nbs/01_packing.ipynb #36be3a3d
+# %% ../nbs/01_packing.ipynb #43fb8d93
 def nbytes(p):
     "Bytes of the three arrays of a Packed (or bare triple)"
     return sum(a.nbytes for a in _packed(p)[:3])

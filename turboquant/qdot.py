@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['QDOT4_METAL', 'QDOT8_METAL', 'QDOT_METAL', 'QDOT_BODY', 'premask', 'qdot', 'qdot_kernel', 'qdot_launch']
 
-# %% ../nbs/02_qdot.ipynb #3b393faa
+# %% ../nbs/02_qdot.ipynb #d484221c
 from .packing import Packed, _packed
 import mlx.core as mx
 
-# %% ../nbs/02_qdot.ipynb #7f581497
+# %% ../nbs/02_qdot.ipynb #54ad01f2
 def premask(
     q:mx.array,  # queries (..., D); D a multiple of 16/bits
     bits:int=4   # bits a code: 4 or 8
@@ -20,7 +20,7 @@ def premask(
     powers = mx.array([2.**(bits*i) for i in range(per)])
     return (q.astype(mx.float32).reshape(*q.shape[:-1], -1, per) / powers).reshape(q.shape)
 
-# %% ../nbs/02_qdot.ipynb #9cb18e5e
+# %% ../nbs/02_qdot.ipynb #86330ab9
 def _per_half(q, bits):
     "Codes in half a word: 4 or 2"
     if bits not in (4, 8) or isinstance(bits, float): raise ValueError(f'bits: got {bits!r}, wanted 4 or 8')
@@ -30,21 +30,21 @@ def _per_half(q, bits):
         raise ValueError(f'q: got shape {tuple(q.shape)}, wanted a last axis that is a multiple of {16//bits}')
     return 16//bits
 
-# %% ../nbs/02_qdot.ipynb #78c6285d
+# %% ../nbs/02_qdot.ipynb #c6921b70
 def _in_place(words, j, bits):
     "Code `j` of every word, as float32, times its power: (code << bits*(j % half))"
     per = 16 // bits
     half = words if j < per else words >> 16
     return (half & ((2**bits - 1) << bits*(j % per))).astype(mx.float32)
 
-# %% ../nbs/02_qdot.ipynb #88e63100
+# %% ../nbs/02_qdot.ipynb #024a2d80
 def _by_place(q, words, bits):
     "Raw dot products: premasked q (..., L, W*per) with words (..., N, W) -> (..., L, N)"
     per = 32 // bits
     q = q.reshape(*q.shape[:-1], -1, per)                  # (..., L, W, per)
     return sum(q[..., j] @ _in_place(words, j, bits).swapaxes(-1, -2) for j in range(per))
 
-# %% ../nbs/02_qdot.ipynb #80d87c9b
+# %% ../nbs/02_qdot.ipynb #9b47d36d
 def _qdot_rows(q, p, g, bits):
     "Scores with groups along D (axis -1)"
     split = lambda x, n: x.reshape(*x.shape[:-1], -1, n).swapaxes(-2, -3)     # (..., D/g, rows, n)
@@ -53,7 +53,7 @@ def _qdot_rows(q, p, g, bits):
     qsum = q.reshape(*q.shape[:-1], -1, g).sum(-1)                            # (..., L, D/g)
     return (dots * s.swapaxes(-1, -2)[..., None, :]).sum(-3) + qsum @ b.swapaxes(-1, -2)
 
-# %% ../nbs/02_qdot.ipynb #c821b888
+# %% ../nbs/02_qdot.ipynb #3874e371
 def _qdot_blocks(q, p, g, bits):
     "Scores with groups along the keys (axis -2)"
     N, nb = p.codes.shape[-2], p.scales.shape[-2]
@@ -64,7 +64,7 @@ def _qdot_blocks(q, p, g, bits):
     out = _by_place(qb, words, bits) + (b @ q.swapaxes(-1, -2))[..., None]    # (..., nb, L, g)
     return out.swapaxes(-2, -3).flatten(-2)[..., :N]
 
-# %% ../nbs/02_qdot.ipynb #66abdea1
+# %% ../nbs/02_qdot.ipynb #9ad7c318
 def qdot(
     q:mx.array,         # queries (..., L, D)
     p:Packed,           # keys over (..., N, D), or a triple of mx.quantize; leading axes broadcast with those of q
@@ -76,7 +76,7 @@ def qdot(
     p = _checked(q, p, group_size, bits)
     return (_qdot_rows if p.axis == -1 else _qdot_blocks)(q.astype(mx.float32), p, group_size, bits)
 
-# %% ../nbs/02_qdot.ipynb #75bedd3f
+# %% ../nbs/02_qdot.ipynb #ac27c7f1
 def _bad(name, got, want): raise ValueError(f'{name}: got {got}, wanted {want}')
 
 def _checked(q, p, g, bits):
@@ -89,29 +89,32 @@ def _checked(q, p, g, bits):
     _check_leading(q.shape[:-2], p.codes.shape[:-2])
     return _groups_agree(p, D, g, bits)
 
-# %% ../nbs/02_qdot.ipynb #03df0b48
+# %% ../nbs/02_qdot.ipynb #80af97df
 def _check_codes(p):
     if p.codes.dtype != mx.uint32: _bad('p', f'codes of {p.codes.dtype}', 'uint32')
-    if p.codes.ndim < 2 or 0 in p.codes.shape: _bad('p', f'codes of shape {tuple(p.codes.shape)}', '(..., N, W)')
+    if p.codes.ndim < 2 or 0 in p.codes.shape:
+        _bad('p', f'codes of shape {tuple(p.codes.shape)}', '(..., N, W)')
 
 def _check_leading(q, k):
     "Do the leading axes of queries and keys broadcast?"
-    if any(1 != a != b != 1 for a, b in zip(q[::-1], k[::-1])): _bad('q', f'leading axes {q}', f'some that fit {k} of p')
+    if any(1 != a != b != 1 for a, b in zip(q[::-1], k[::-1])):
+        _bad('q', f'leading axes {q}', f'some that fit {k} of p')
 
-# %% ../nbs/02_qdot.ipynb #8ebcb340
+# %% ../nbs/02_qdot.ipynb #a87073e9
 def _groups_agree(p, D, g, bits):
     "`p`, if its scales and biases fit its codes"
     *lead, N, _ = p.codes.shape
     if p.axis not in (-1, -2): _bad('p', f'axis {p.axis}', '-1 or -2')
     if not isinstance(g, int): _bad('group_size', repr(g), 'an int')
-    if g < 1 or p.axis == -1 and (D % g or g*bits % 32): _bad('group_size', g, f'a divisor of D={D} in whole words')
+    if g < 1 or p.axis == -1 and (D % g or g*bits % 32):
+        _bad('group_size', g, f'a divisor of D={D} in whole words')
     want = (*lead, N, D//g) if p.axis == -1 else (*lead, -(-N//g), D)
     for n, a in (('scales', p.scales), ('biases', p.biases)):
         if tuple(a.shape) != want: _bad('p', f'{n} of shape {tuple(a.shape)}', want)
         if not mx.issubdtype(a.dtype, mx.floating): _bad('p', f'{n} of {a.dtype}', 'floats')
     return p
 
-# %% ../nbs/02_qdot.ipynb #ddb53482
+# %% ../nbs/02_qdot.ipynb #1c7d4b55
 QDOT4_METAL = """
 // Eight 4-bit codes in one word; q[0..7] is divided by {1, 16, 256, 4096} twice over.
 template <typename Q>
@@ -128,7 +131,7 @@ inline float qdot4(uint w, Q q) {
 }
 """
 
-# %% ../nbs/02_qdot.ipynb #4c23ece5
+# %% ../nbs/02_qdot.ipynb #4e107b50
 QDOT8_METAL = """
 // Four 8-bit codes in one word; q[0..3] is divided by {1, 256} twice over.
 template <typename Q>
@@ -141,13 +144,13 @@ inline float qdot8(uint w, Q q) {
 }
 """
 
-# %% ../nbs/02_qdot.ipynb #a7bb4380
+# %% ../nbs/02_qdot.ipynb #0173e1c5
 QDOT_METAL = QDOT4_METAL + QDOT8_METAL + """
 template <int BITS, typename Q>
 inline float qdot_word(uint w, Q q) { return BITS == 4 ? qdot4(w, q) : qdot8(w, q); }
 """
 
-# %% ../nbs/02_qdot.ipynb #4de5b903
+# %% ../nbs/02_qdot.ipynb #8531a900
 QDOT_BODY = """
   uint n = thread_position_in_grid.x, l = thread_position_in_grid.y;   // lane = key, row = query
   uint N = codes_shape[0], G = D / GS, W = GS * BITS / 32;             // groups a key, words a group
@@ -163,7 +166,7 @@ QDOT_BODY = """
   out[l * N + n] = score;
 """
 
-# %% ../nbs/02_qdot.ipynb #500fc40b
+# %% ../nbs/02_qdot.ipynb #f09e3ea7
 def qdot_kernel(
     metal_kernel=mx.fast.metal_kernel  # or anything with its signature, such as the simulator's
 ):                                     # the kernel: q, qsum, codes, scales, biases -> out
@@ -171,7 +174,7 @@ def qdot_kernel(
     return metal_kernel(name='qdot', input_names=['q', 'qsum', 'codes', 'scales', 'biases'],
                         output_names=['out'], header=QDOT_METAL, source=QDOT_BODY)
 
-# %% ../nbs/02_qdot.ipynb #846aba2d
+# %% ../nbs/02_qdot.ipynb #3860a7b9
 def _launch_inputs(q, p, group_size, bits):
     "What the kernel reads, from queries (L, D) and keys over (N, D) with axis -1"
     p, q = _checked(q, p, group_size, bits), q.astype(mx.float32)
@@ -180,7 +183,7 @@ def _launch_inputs(q, p, group_size, bits):
     qsum = q.reshape(q.shape[0], -1, group_size).sum(-1)
     return [premask(q, bits), qsum, *p[:3]]
 
-# %% ../nbs/02_qdot.ipynb #2e48eae8
+# %% ../nbs/02_qdot.ipynb #741c6b85
 def qdot_launch(
     kernel,             # what qdot_kernel returned
     q:mx.array,         # queries (L, D)

@@ -7,18 +7,18 @@ __all__ = ['METAL_RUNTIME', 'METAL_PRELUDE', 'CompilerMissing', 'find_compiler',
            'MetalKernel', 'metal_kernel', 'Trace', 'coalescing', 'draw_lanes', 'draw_coalescing', 'draw_timeline',
            'step_lanes']
 
-# %% ../nbs/05_simulator.ipynb #137a9287
+# %% ../nbs/05_simulator.ipynb #f2bae2c9
 import ctypes,functools,hashlib,operator,os,platform,re,shutil,subprocess,sys,tempfile
 from pathlib import Path
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 
-# %% ../nbs/05_simulator.ipynb #63b8f1e2
+# %% ../nbs/05_simulator.ipynb #6fa6ed5f
 class CompilerMissing(RuntimeError):
     "No C++ compiler was found on this machine"
 
-# %% ../nbs/05_simulator.ipynb #b17c2ea0
+# %% ../nbs/05_simulator.ipynb #b36118fb
 @functools.lru_cache(maxsize=None)
 def _version(path):
     "First line of the compiler's `--version`, or None where it does not run"
@@ -26,7 +26,7 @@ def _version(path):
     except OSError: return None
     return r.stdout.splitlines()[0] if r.returncode == 0 and r.stdout else None
 
-# %% ../nbs/05_simulator.ipynb #fc912019
+# %% ../nbs/05_simulator.ipynb #cd471ff4
 def find_compiler() -> tuple:
     "(path, version line) of the C++ compiler: $CXX, else the first of c++, g++, clang++; CompilerMissing if none"
     tried = [os.environ['CXX']] if os.environ.get('CXX') else ['c++', 'g++', 'clang++']
@@ -36,7 +36,7 @@ def find_compiler() -> tuple:
     raise CompilerMissing(f"no C++ compiler: tried {', '.join(tried)}. Install g++ or clang++ "
         "(Debian: apt install g++; macOS: xcode-select --install) or set CXX")
 
-# %% ../nbs/05_simulator.ipynb #8d9cd14b
+# %% ../nbs/05_simulator.ipynb #703bbd48
 @functools.lru_cache(maxsize=None)
 def _cpu():
     "A string that differs between processors that run different instructions"
@@ -47,7 +47,7 @@ def _cpu():
     keys = ('model name', 'flags', 'Features', 'CPU part')
     return platform.machine() + ''.join(sorted({l for l in lines if l.startswith(keys)}))
 
-# %% ../nbs/05_simulator.ipynb #ad7e6bf2
+# %% ../nbs/05_simulator.ipynb #3b6baae8
 def cache_folder() -> Path:
     "Where compiled libraries are kept: turboquant/ in $XDG_CACHE_HOME or ~/.cache"
     root = os.environ.get('XDG_CACHE_HOME') or Path.home()/'.cache'
@@ -55,17 +55,17 @@ def cache_folder() -> Path:
     p.mkdir(parents=True, exist_ok=True)
     return p
 
-# %% ../nbs/05_simulator.ipynb #a81584cc
+# %% ../nbs/05_simulator.ipynb #766ef90b
 def _run(cmd):
     "Run a compiler; its complaints become a RuntimeError"
     r = subprocess.run(cmd, capture_output=True, text=True)
     if r.returncode: raise RuntimeError(f"{' '.join(cmd)}\n{r.stderr.strip()}")
 
-# %% ../nbs/05_simulator.ipynb #a32d392e
+# %% ../nbs/05_simulator.ipynb #5e6b15fd
 _loaded = {}
 _LINK = ('-l', '-L', '-Wl,', '-pthread', '-undefined', 'dynamic_lookup', '-framework')
 
-# %% ../nbs/05_simulator.ipynb #d2ef10bd
+# %% ../nbs/05_simulator.ipynb #1cd3935b
 def compile_cpp(source: str,             # C++17 text; functions to be called are extern "C"
                 name: str = 'kernel',    # used in file names only
                 flags: list = ()         # further compiler and linker flags, such as -O3
@@ -83,7 +83,7 @@ def compile_cpp(source: str,             # C++17 text; functions to be called ar
         _loaded[str(path)] = ctypes.CDLL(str(path))
     return _loaded[str(path)]
 
-# %% ../nbs/05_simulator.ipynb #4dcf55a3
+# %% ../nbs/05_simulator.ipynb #cbd787db
 def _build(cxx, source, path, flags):
     "Compile `source` to the shared library `path`, through a folder of its own and a rename"
     with tempfile.TemporaryDirectory(dir=path.parent) as d:
@@ -95,7 +95,7 @@ def _build(cxx, source, path, flags):
         _run([cxx, '-shared', str(obj), '-o', str(lib), *link])
         os.replace(lib, path)
 
-# %% ../nbs/05_simulator.ipynb #8bb1cf99
+# %% ../nbs/05_simulator.ipynb #9a26e4de
 _RT_FIBER = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -114,14 +114,14 @@ _RT_FIBER = r'''
 extern "C" void mk_switch(void** save, void* to);
 '''
 
-# %% ../nbs/05_simulator.ipynb #c36f2ead
+# %% ../nbs/05_simulator.ipynb #b5940c93
 _RT_FIBER += r'''
 #ifdef __x86_64__
-asm(".text\n.globl " SYM("mk_switch") "\n" SYM(
-    "mk_switch") ":\n"
-                 "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
-                 "movq %rsp,(%rdi)\nmovq %rsi,%rsp\n"
-                 "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n");
+asm(".text\n.globl " SYM("mk_switch") "\n"
+    SYM("mk_switch") ":\n"
+    "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
+    "movq %rsp,(%rdi)\nmovq %rsi,%rsp\n"
+    "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n");
 static void* fiber(char* top, void (*f)()) {
   void** s = (void**)((uintptr_t)top & ~(uintptr_t)15);
   *--s = 0;  // keeps the stack aligned as after a call
@@ -131,20 +131,22 @@ static void* fiber(char* top, void (*f)()) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #64db5c87
+# %% ../nbs/05_simulator.ipynb #213b4011
 _RT_FIBER += r'''
 #else
-asm(".text\n.p2align 2\n.globl " SYM("mk_switch") "\n" SYM(
-    "mk_switch") ":\n"
-                 "sub sp, sp, #160\n"
-                 "stp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\nstp x25, x26, [sp, #48]\n"
-                 "stp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\n"
-                 "stp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\nstp d12, d13, [sp, #128]\nstp d14, d15, [sp, #144]\n"
-                 "mov x9, sp\nstr x9, [x0]\nmov sp, x1\n"
-                 "ldp x19, x20, [sp]\nldp x21, x22, [sp, #16]\nldp x23, x24, [sp, #32]\nldp x25, x26, [sp, #48]\n"
-                 "ldp x27, x28, [sp, #64]\nldp x29, x30, [sp, #80]\n"
-                 "ldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\nldp d14, d15, [sp, #144]\n"
-                 "add sp, sp, #160\nret\n");
+asm(".text\n.p2align 2\n.globl " SYM("mk_switch") "\n"
+    SYM("mk_switch") ":\n"
+    "sub sp, sp, #160\n"
+    "stp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\n"
+    "stp x25, x26, [sp, #48]\nstp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\n"
+    "stp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\n"
+    "stp d12, d13, [sp, #128]\nstp d14, d15, [sp, #144]\n"
+    "mov x9, sp\nstr x9, [x0]\nmov sp, x1\n"
+    "ldp x19, x20, [sp]\nldp x21, x22, [sp, #16]\nldp x23, x24, [sp, #32]\n"
+    "ldp x25, x26, [sp, #48]\nldp x27, x28, [sp, #64]\nldp x29, x30, [sp, #80]\n"
+    "ldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\n"
+    "ldp d12, d13, [sp, #128]\nldp d14, d15, [sp, #144]\n"
+    "add sp, sp, #160\nret\n");
 static void* fiber(char* top, void (*f)()) {
   uint64_t* s = (uint64_t*)((uintptr_t)top & ~(uintptr_t)15) - 20;
   memset(s, 0, 160);
@@ -154,7 +156,7 @@ static void* fiber(char* top, void (*f)()) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #bd416099
+# %% ../nbs/05_simulator.ipynb #b562ce98
 _RT_FIBER += r'''
 #else
 #include <ucontext.h>
@@ -179,7 +181,7 @@ static void* fiber(char* top, void (*f)()) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #59131065
+# %% ../nbs/05_simulator.ipynb #a6445e7d
 _RT_STATE = r'''
 enum { READY, AT_GROUP, AT_SIMD, AT_QUAD, DONE };
 enum { FLAG_DEVICE = 1, FLAG_TG = 2 };
@@ -198,7 +200,7 @@ struct Lane {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #89fe77ee
+# %% ../nbs/05_simulator.ipynb #7f6f6855
 _RT_STATE += r'''
 struct Meet {  // where the lanes of one simdgroup (or quad) hand each other a value
   alignas(64) char slot[32][32];
@@ -214,7 +216,7 @@ struct Pair {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #0e115cf5
+# %% ../nbs/05_simulator.ipynb #1f955f7a
 _RT_STATE += r'''
 struct Shadow {  // what is known of one byte of threadgroup memory
   uint32_t gen, w_tg, w_sg, r_tg, r_sg, r2_sg, rmask;
@@ -228,7 +230,7 @@ struct Owner {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #fc008f6c
+# %% ../nbs/05_simulator.ipynb #4a68e722
 _RT_STATE += r'''
 struct Buffer {
   char *lo, *hi;
@@ -252,7 +254,7 @@ struct SiteInfo {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #b3d82bef
+# %% ../nbs/05_simulator.ipynb #82a22456
 _RT_STATE += r'''
 struct Event {
   uint32_t group, step;
@@ -273,7 +275,7 @@ struct Ids {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #81b53b1f
+# %% ../nbs/05_simulator.ipynb #6284fb98
 _RT_STATE += r'''
 struct Launch {
   uint32_t grid[3], tg[3], groups[3];
@@ -291,7 +293,7 @@ struct Launch {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #110f084e
+# %% ../nbs/05_simulator.ipynb #2db0e866
 _RT_STATE += r'''
 struct Worker {
   Launch* L;
@@ -336,7 +338,7 @@ static uint64_t rnd(Worker* w) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #a6574339
+# %% ../nbs/05_simulator.ipynb #77d6178f
 _RT_ERRORS = r'''
 static void fail(
     const char* text, int lane, int line, const char* file, uint64_t pc = 0, uint64_t pc2 = 0) {
@@ -362,7 +364,7 @@ static void fail(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #17a639db
+# %% ../nbs/05_simulator.ipynb #2e021ee2
 _RT_SCHEDULER = r'''
 static void event(Worker* w, int kind, int where, int64_t off, unsigned size, uint64_t pc) {
   Launch* L = w->L;
@@ -388,7 +390,7 @@ static int pop(Worker* w) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #db87850f
+# %% ../nbs/05_simulator.ipynb #57daab17
 _RT_SCHEDULER += r'''
 static void release_simd(Worker* w, int scope, int unit, Pair* p) {
   int width = scope == AT_QUAD ? 4 : 32, lo = unit * width, hi = lo + width < w->n ? lo + width : w->n;
@@ -402,7 +404,7 @@ static void release_simd(Worker* w, int scope, int unit, Pair* p) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #24a617e1
+# %% ../nbs/05_simulator.ipynb #fad4300b
 _RT_SCHEDULER += r'''
 static int listing(char* s, size_t cap, Worker* w, int lo, int hi, bool (*in)(Lane&), int max = 4) {
   int n = 0, shown = 0;
@@ -422,7 +424,7 @@ static int listing(char* s, size_t cap, Worker* w, int lo, int hi, bool (*in)(La
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #9a01618d
+# %% ../nbs/05_simulator.ipynb #dd99e8bb
 _RT_SCHEDULER += r'''
 static void stuck(Worker* w) {
   char text[900], who[120], rest[300] = "";
@@ -453,7 +455,7 @@ static void stuck(Worker* w) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #93df2c96
+# %% ../nbs/05_simulator.ipynb #317b73e1
 _RT_SCHEDULER += r'''
 static bool unstick(Worker* w) {  // unchecked: as hardware does, the lanes that are here go on
   for (int scope = AT_QUAD; scope >= AT_SIMD; scope--) {
@@ -476,7 +478,7 @@ static bool unstick(Worker* w) {  // unchecked: as hardware does, the lanes that
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #47e4b999
+# %% ../nbs/05_simulator.ipynb #e52afdb9
 _RT_SCHEDULER += r'''
 static void yield_from(Worker* w, void** save) {
   if (!w->nready) {
@@ -496,7 +498,7 @@ static void yield_from(Worker* w, void** save) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #cf60b714
+# %% ../nbs/05_simulator.ipynb #08ca5d2c
 _RT_SCHEDULER += r'''
 static void flush(Worker* w);
 static void body() {
@@ -523,7 +525,7 @@ static void body() {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #0a101d9b
+# %% ../nbs/05_simulator.ipynb #f0ce019c
 _RT_SCHEDULER += r'''
 static void clear(Pair& p) {
   p.cur = 0;
@@ -566,7 +568,7 @@ static void run_group(Worker* w, uint64_t g) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #7eb530a1
+# %% ../nbs/05_simulator.ipynb #f87bd864
 _RT_MEETINGS = r'''
 extern "C" void* rt_meet(
     int scope, const char* op, const void* v, unsigned size, int line, const char* file) {
@@ -608,7 +610,7 @@ extern "C" void* rt_meet(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #a9b490ce
+# %% ../nbs/05_simulator.ipynb #00c11a95
 _RT_MEETINGS += r'''
 extern "C" void rt_barrier(int scope, unsigned flags, const char* op, int line, const char* file) {
   Worker* w = W;
@@ -660,7 +662,7 @@ extern "C" void rt_barrier(int scope, unsigned flags, const char* op, int line, 
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #7f7bc2c9
+# %% ../nbs/05_simulator.ipynb #19609815
 _RT_MEETINGS += r'''
 extern "C" void rt_spin() {  // called by atomics, so that a lane that waits for another lets it run
   Worker* w = W;
@@ -675,7 +677,7 @@ extern "C" void rt_fail(const char* text, int line, const char* file, uint64_t p
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #d9371b7b
+# %% ../nbs/05_simulator.ipynb #b19ed6b4
 _RT_MEMORY = r'''
 extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, int line, const char* file) {
   Worker* w = W;
@@ -704,7 +706,7 @@ extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, in
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #5f5b6859
+# %% ../nbs/05_simulator.ipynb #63900ea1
 _RT_RACES = r'''
 static bool wrote_before(Worker* w, Lane& me, int who, uint32_t tg, uint32_t sg) {
   return who == w->cur || tg < me.tg || (who / 32 == w->cur / 32 && sg < me.sg);
@@ -714,7 +716,7 @@ static bool read_before(Worker* w, Lane& me, int who, uint32_t sg) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8bae4ee1
+# %% ../nbs/05_simulator.ipynb #ac10521d
 _RT_RACES += r'''
 static void flush(Worker* w) {
   auto& p = w->pend;
@@ -738,7 +740,7 @@ static void pending(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #5a60c855
+# %% ../nbs/05_simulator.ipynb #90d87379
 _RT_RACES += r'''
 static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, uint64_t pc) {
   int k = (int)((p - w->arena) / SLOT);
@@ -755,7 +757,7 @@ static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, u
   if (w->L->trace) event(w, write, 1000 + k, off, n, pc);
 '''
 
-# %% ../nbs/05_simulator.ipynb #baaf2e28
+# %% ../nbs/05_simulator.ipynb #57554576
 _RT_RACES += r'''
   Lane& me = w->lane[w->cur];
   int i = w->cur;
@@ -796,7 +798,7 @@ _RT_RACES += r'''
     }
 '''
 
-# %% ../nbs/05_simulator.ipynb #fcf331ef
+# %% ../nbs/05_simulator.ipynb #623aea48
 _RT_RACES += r'''
     if (write) {
       int bad = -1;
@@ -835,7 +837,7 @@ _RT_RACES += r'''
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #0f0b3321
+# %% ../nbs/05_simulator.ipynb #6cedead9
 _RT_BUFFERS = r'''
 static void buf_access(Worker* w, int k, char* p, unsigned n, bool write, bool atomic, uint64_t pc) {
   Buffer& b = w->L->bufs[k];
@@ -855,7 +857,7 @@ static void buf_access(Worker* w, int k, char* p, unsigned n, bool write, bool a
   if (!b.writable) return;
 '''
 
-# %% ../nbs/05_simulator.ipynb #31daf65c
+# %% ../nbs/05_simulator.ipynb #c143c20f
 _RT_BUFFERS += r'''
   Lane& me = w->lane[w->cur];
   if (!write && !b.ready)
@@ -901,7 +903,7 @@ _RT_BUFFERS += r'''
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #4c9a1514
+# %% ../nbs/05_simulator.ipynb #8a09c235
 _RT_BUFFERS += r'''
 static void access(char* p, unsigned n, bool write, bool atomic, uint64_t pc, bool lenient = false) {
   Worker* w = W;
@@ -928,7 +930,7 @@ static void access(char* p, unsigned n, bool write, bool atomic, uint64_t pc, bo
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #600cb95f
+# %% ../nbs/05_simulator.ipynb #867a0b02
 _RT_BUFFERS += r'''
 extern "C" void rt_access(void* p, unsigned n, int write, void* pc) {
   access((char*)p, n, write & 1, false, (uint64_t)pc - 1, write & 2);
@@ -939,7 +941,7 @@ extern "C" void rt_atomic(void* p, unsigned n, int write, void* pc) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ae31ccd3
+# %% ../nbs/05_simulator.ipynb #18e25c93
 _RT_LAUNCH = r'''
 extern "C" void* rt_map(size_t bytes, size_t skew) {  // memory with 8 GB of nothing on both sides
   size_t body = (bytes + skew + 16384 + 16383) / 16384 * 16384;
@@ -954,7 +956,7 @@ extern "C" void rt_unmap(void* q, size_t bytes, size_t skew) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #f978e5a5
+# %% ../nbs/05_simulator.ipynb #8ca2cc6d
 _RT_LAUNCH += r'''
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static Worker* pool[256];
@@ -976,7 +978,7 @@ static Worker* take() {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #fb761ec4
+# %% ../nbs/05_simulator.ipynb #7274afbb
 _RT_LAUNCH += r'''
 static void* work(void* arg) {
   Launch* L = (Launch*)arg;
@@ -1010,7 +1012,7 @@ static void* work(void* arg) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #642630c7
+# %% ../nbs/05_simulator.ipynb #992b6bef
 _RT_LAUNCH += r'''
 extern "C" void* rt_base(void* p) {
   Dl_info d;
@@ -1033,7 +1035,7 @@ extern "C" void rt_launch(Launch* L) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #c4b2affb
+# %% ../nbs/05_simulator.ipynb #46b2244f
 _MSL_BASE = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -1050,7 +1052,7 @@ typedef unsigned int uint;
 typedef unsigned long ulong;
 '''
 
-# %% ../nbs/05_simulator.ipynb #e647521b
+# %% ../nbs/05_simulator.ipynb #75933ceb
 _MSL_BASE += r'''
 namespace mk {
 struct Meet {
@@ -1074,7 +1076,7 @@ static RT rt;
 enum { SIMD = 2, QUAD = 3 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #dddee389
+# %% ../nbs/05_simulator.ipynb #5946af2c
 _MSL_BASE += r'''
 NOSAN __attribute__((noinline)) static Meet* meet(
     int s, const char* op, const void* v, unsigned n, int l, const char* f) {
@@ -1103,7 +1105,7 @@ template <class T, class U> INL T bits(const U& u) {
 extern "C" NOSAN void mk_bind(const mk::RT* r) { mk::rt = *r; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8c34c047
+# %% ../nbs/05_simulator.ipynb #68beafe1
 _MSL_BASE += r'''
 #if MK_CHECKS
 namespace mk {
@@ -1137,12 +1139,17 @@ NOSAN void __tsan_write_range(void* p, size_t n) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #f7d32240
+# %% ../nbs/05_simulator.ipynb #0c8c546e
 _MSL_BASE += r'''
 struct MkUbsan;  // a lane's own arrays, and division: the compiler checks, we report
 NOSAN void __ubsan_handle_out_of_bounds(MkUbsan*, uintptr_t) {
   if (mk::rt.fail)
     mk::fail("out of bounds of an array or vector of the lane's own", 0, 0, __builtin_return_address(0));
+}
+NOSAN void __ubsan_handle_type_mismatch_v1(MkUbsan*, uintptr_t) {
+  if (mk::rt.fail)
+    mk::fail("misaligned: the address of a vector or number is not a multiple of what its type wants", 0, 0,
+        __builtin_return_address(0));
 }
 NOSAN void __ubsan_handle_divrem_overflow(MkUbsan*, uintptr_t, uintptr_t) {
   if (mk::rt.fail)
@@ -1150,7 +1157,7 @@ NOSAN void __ubsan_handle_divrem_overflow(MkUbsan*, uintptr_t, uintptr_t) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #e85a86dc
+# %% ../nbs/05_simulator.ipynb #82873f10
 _MSL_BASE += r'''
 NOSAN void* __tsan_memcpy(void* d, void* s, size_t n) {
   if (n) {
@@ -1188,7 +1195,7 @@ NOSAN void* __tsan_memset(void* d, int c, size_t n) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #1fb45233
+# %% ../nbs/05_simulator.ipynb #390716fe
 _MSL_HALF = r'''
 namespace mk {
 struct fmt_half {
@@ -1208,7 +1215,7 @@ struct fmt_half {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #96a10bec
+# %% ../nbs/05_simulator.ipynb #5b83089d
 _MSL_HALF += r'''
 struct fmt_bfloat {
   static uint16_t put(float f) {
@@ -1219,7 +1226,7 @@ struct fmt_bfloat {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #4a513aca
+# %% ../nbs/05_simulator.ipynb #81089d21
 _MSL_HALF += r'''
 template <class F> struct soft {  // a 16-bit float kept as its bits; every operation rounds
   uint16_t b;
@@ -1247,7 +1254,7 @@ template <class F> struct soft {  // a 16-bit float kept as its bits; every oper
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #8a97101d
+# %% ../nbs/05_simulator.ipynb #19e9d5d3
 _MSL_HALF += r'''
 #define BIN(op) \
   template <class F> soft<F> operator op(soft<F> x, soft<F> y) { return soft<F>((float)x op(float) y); } \
@@ -1273,7 +1280,7 @@ BIN(+) BIN(-) BIN(*) BIN(/)
 #undef BIN
 '''
 
-# %% ../nbs/05_simulator.ipynb #2e72015d
+# %% ../nbs/05_simulator.ipynb #07aeeb3e
 _MSL_HALF += r'''
 #define CMP(op) \
   template <class F, class G> bool operator op(soft<F> x, soft<G> y) { return (float)x op(float) y; } \
@@ -1288,7 +1295,7 @@ CMP(<) CMP(>) CMP(<=) CMP(>=) CMP(==) CMP(!=)
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #3707f2ea
+# %% ../nbs/05_simulator.ipynb #d4957381
 _MSL_HALF += r'''
 #if defined(__FLT16_MANT_DIG__) && !defined(MK_SOFT_HALF)
 typedef _Float16 half;
@@ -1311,7 +1318,7 @@ typedef half float16_t;
 typedef bfloat bfloat16_t;
 '''
 
-# %% ../nbs/05_simulator.ipynb #91fa6671
+# %% ../nbs/05_simulator.ipynb #ca445d69
 _MSL_HALF += r'''
 namespace mk {  // what kind of number a type is
 template <class T> struct is_small
@@ -1346,7 +1353,7 @@ struct tern {  // the two arms of ?: where one is a 16-bit float and the other i
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #64e86b88
+# %% ../nbs/05_simulator.ipynb #9626fb3b
 _MSL_POINTERS = r'''
 namespace mk {
 struct device_ {};
@@ -1370,7 +1377,7 @@ template <class S, class Q, class T> using plain_ok = en<std::is_convertible<Q, 
 template <class T, int... N> struct arr;
 '''
 
-# %% ../nbs/05_simulator.ipynb #225bd4a1
+# %% ../nbs/05_simulator.ipynb #e441270e
 _MSL_POINTERS += r'''
 #define ARITH(T) \
   template <class I, int_ok<I> = 0> friend INL constexpr ptr operator+(ptr a, I i) { \
@@ -1401,7 +1408,7 @@ _MSL_POINTERS += r'''
   template <class I, int_ok<I> = 0> INL typename ref<T>::t operator[](I i) const { return get()[i]; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #00697b13
+# %% ../nbs/05_simulator.ipynb #c004c10d
 _MSL_POINTERS += r'''
 template <class S, class T> struct ptr<S, const T> {
   const T* p;
@@ -1427,7 +1434,7 @@ template <class S, class T> struct ptr<S, const T> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #57138ae6
+# %% ../nbs/05_simulator.ipynb #2b010a8f
 _MSL_POINTERS += r'''
 template <class S, class T> struct ptr : ptr<S, const T> {
   typedef ptr<S, const T> base_t;
@@ -1447,7 +1454,7 @@ template <class S, class T> struct ptr : ptr<S, const T> {
 #undef ARITH
 '''
 
-# %% ../nbs/05_simulator.ipynb #747cf467
+# %% ../nbs/05_simulator.ipynb #04c6b757
 _MSL_POINTERS += r'''
 template <class T, int N> struct arr<T, N> : ptr<threadgroup_, T> {  // T a[N] in threadgroup memory
   INL arr(int site, const char* name, int line, const char* file)
@@ -1471,7 +1478,7 @@ template <class T, int N, int M, int... R> struct arr<T, N, M, R...> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #09c6f661
+# %% ../nbs/05_simulator.ipynb #1d4b21a2
 _MSL_POINTERS += r'''
 template <class T, size_t N> struct table {  // T a[N] = {...} in constant memory
   T d[N];
@@ -1490,7 +1497,7 @@ template <class To, class From> INL To rcast(From&& f) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8b5eebfb
+# %% ../nbs/05_simulator.ipynb #2886f435
 _MSL_POINTERS += r'''
 // The address of an element, in the space of what it is an element of: the first of P... that has one.
 template <class S, class T> ptr<S, void> space_of(const ptr<S, const T>*);
@@ -1517,7 +1524,7 @@ template <class T, int N> INL T* raw(const arr<T, N>& a) { return a.base(); }
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #321bd8bc
+# %% ../nbs/05_simulator.ipynb #959f0615
 _MSL_VECTORS = r'''
 namespace metal {
 template <class T, int N> struct vec;
@@ -1549,7 +1556,7 @@ struct swz {  // a swizzle such as v.zx: a view of some of a vector's elements
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #5ff6a060
+# %% ../nbs/05_simulator.ipynb #84b1e7a3
 _MSL_VECTORS += r'''
 template <class T> struct vt {
   static constexpr int n = 0;
@@ -1583,7 +1590,7 @@ template <class T> INL vec<typename vt<T>::t, vt<T>::n> tov(const T& v) { return
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #ebefc63f
+# %% ../nbs/05_simulator.ipynb #294e7f34
 _MSL_VECTORS += r'''
 #define VEC_COMMON(N) \
   vec() = default; \
@@ -1635,7 +1642,7 @@ _MSL_VECTORS += r'''
   INL vec& operator--() { return *this -= T(1); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b870b2bb
+# %% ../nbs/05_simulator.ipynb #3d5e280e
 _MSL_VECTORS += r'''
 #define ASSIGN(op) \
   template <class U> INL vec& operator op## = (const U& u) { return *this = vec(*this op u); }
@@ -1697,7 +1704,7 @@ template <class T, int N> struct packed_vec {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #66da3f53
+# %% ../nbs/05_simulator.ipynb #b93575a6
 _MSL_VECTORS += r'''
 template <class A, class B> using vbin =
     mk::en<(isv<A> && (isv<B> || mk::is_num<B>::value)) || (isv<B> && mk::is_num<A>::value)>;
@@ -1736,7 +1743,7 @@ VOP(<) VOP(>) VOP(<=) VOP(>=) VOP(==) VOP(!=) VOP(&&) VOP(||)
 #undef VOP
 '''
 
-# %% ../nbs/05_simulator.ipynb #571e1a53
+# %% ../nbs/05_simulator.ipynb #0f367de4
 _MSL_VECTORS += r'''
 template <class A, mk::en<isv<A>> = 0> INL auto operator-(const A& a) {
   auto v = tov(a);
@@ -1768,7 +1775,7 @@ VECS(short, short) VECS(ushort, ushort) VECS(char, signed char) VECS(uchar, ucha
 VECS(ulong, ulong) VECS(bool, bool)
 '''
 
-# %% ../nbs/05_simulator.ipynb #4bbcc5a7
+# %% ../nbs/05_simulator.ipynb #56750b53
 _MSL_MATH = r'''
 #define M_PI_F 3.14159265358979323846f
 #define M_E_F 2.71828182845904523536f
@@ -1805,7 +1812,7 @@ _MSL_MATH = r'''
 #define ULONG_MAX 18446744073709551615ul
 '''
 
-# %% ../nbs/05_simulator.ipynb #da9f0408
+# %% ../nbs/05_simulator.ipynb #afb2afd9
 _MSL_MATH += r'''
 namespace metal {
 namespace math_ {
@@ -1831,7 +1838,7 @@ F1(floor, __builtin_floorf) F1(ceil, __builtin_ceilf) F1(trunc, __builtin_truncf
 F1(rint, __builtin_rintf) F1(round, __builtin_roundf) F1(fabs, __builtin_fabsf)
 '''
 
-# %% ../nbs/05_simulator.ipynb #0539125f
+# %% ../nbs/05_simulator.ipynb #8874afb9
 _MSL_MATH += r'''
 INL float rsqrt_(float x) { return 1.0f / __builtin_sqrtf(x); }
 INL float exp10_(float x) { return __builtin_powf(10.0f, x); }
@@ -1849,7 +1856,7 @@ F1(sinpi, sinpi_) F1(cospi, cospi_) F1(tanpi, tanpi_)
 #undef F1
 '''
 
-# %% ../nbs/05_simulator.ipynb #304cc81b
+# %% ../nbs/05_simulator.ipynb #cb7010f5
 _MSL_MATH += r'''
 template <class T, num<T> = 0> INL T abs(T x) {
   return mk::is_fl<T>::value ? T(__builtin_fabsf((float)x)) : T(x < T(0) ? T(-x) : x);
@@ -1898,7 +1905,7 @@ template <class A, class B, class C> INL auto smoothstep(A a, B b, C x) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ea282e4a
+# %% ../nbs/05_simulator.ipynb #470c8cdb
 _MSL_MATH += r'''
 template <class A, class B, class C, num<A> = 0> INL auto fma(A a, B b, C c) {
   typedef fl<mk::ct<mk::ct<A, B>, C>> T;
@@ -1922,7 +1929,7 @@ template <class T> INL T sincos(T x, T& c) {
 template <class T, num<T> = 0> INL int ilogb(T x) { return __builtin_ilogbf((float)x); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #9247bfe7
+# %% ../nbs/05_simulator.ipynb #35698439
 _MSL_MATH += r'''
 #define FB(name, e) \
   template <class T, num<T> = 0> INL bool name(T v) { \
@@ -1965,7 +1972,7 @@ INL bool any(bool b) { return b; }
 INL bool all(bool b) { return b; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #3bd856c6
+# %% ../nbs/05_simulator.ipynb #ec72fb6a
 _MSL_MATH += r'''
 template <class A, class B> INL auto dot(const A& a0, const B& b0) {
   auto a = tov(a0);
@@ -1994,7 +2001,7 @@ template <class A, class B> INL auto cross(const A& a0, const B& b0) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #6f0126a5
+# %% ../nbs/05_simulator.ipynb #b6581dad
 _MSL_INTEGERS = r'''
 namespace metal {
 namespace math_ {
@@ -2024,7 +2031,7 @@ FI(reverse_bits, rev_(u))
 #undef FI
 '''
 
-# %% ../nbs/05_simulator.ipynb #a2d639c8
+# %% ../nbs/05_simulator.ipynb #2c16ebcc
 _MSL_INTEGERS += r'''
 template <class T> INL T rotate(T x, T n) {
   typedef std::make_unsigned_t<T> U;
@@ -2042,7 +2049,7 @@ template <class T> INL T mad24(T a, T b, T c) { return a * b + c; }
 template <class T> INL T madhi(T a, T b, T c) { return mulhi(a, b) + c; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #36a4bcee
+# %% ../nbs/05_simulator.ipynb #e23cdd01
 _MSL_INTEGERS += r'''
 template <class T> INL auto absdiff(T a, T b) {
   typedef std::make_unsigned_t<T> U;
@@ -2078,7 +2085,7 @@ template <class T> INL T insert_bits(T base, T ins, uint off, uint n) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #6e974f26
+# %% ../nbs/05_simulator.ipynb #4e76ee72
 _MSL_INTEGERS += r'''
 INL float4 unpack_unorm4x8_to_float(uint u) {
   return float4(u & 255, u >> 8 & 255, u >> 16 & 255, u >> 24) / 255.0f;
@@ -2102,7 +2109,7 @@ namespace precise = math_;
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #f1d7300a
+# %% ../nbs/05_simulator.ipynb #5b9e99f7
 _MSL_LIMITS = r'''
 namespace metal {
 template <class T> struct numeric_limits {
@@ -2154,7 +2161,7 @@ template <> struct numeric_limits<bool> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #d959414f
+# %% ../nbs/05_simulator.ipynb #4cc06049
 _MSL_LIMITS += r'''
 using std::bool_constant; using std::conditional; using std::conditional_t; using std::decay_t;
 using std::enable_if; using std::enable_if_t; using std::false_type; using std::index_sequence;
@@ -2178,7 +2185,7 @@ template <class T, size_t N> struct array {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #41ed05c6
+# %% ../nbs/05_simulator.ipynb #af89315c
 _MSL_LIMITS += r'''
 template <class T, int C, int R> struct matrix {
   vec<T, R> columns[C];
@@ -2241,7 +2248,7 @@ template <class T, int C, int R> matrix<T, R, C> transpose(const matrix<T, C, R>
 MATS(float) MATS(half)
 '''
 
-# %% ../nbs/05_simulator.ipynb #1df8ebaf
+# %% ../nbs/05_simulator.ipynb #bae3afb6
 _MSL_LANES = r'''
 #define HERE int line_ = __builtin_LINE(), const char *file_ = __builtin_FILE()
 namespace metal {
@@ -2265,7 +2272,7 @@ template <class M> INL void threadgroup_barrier(mem_flags f, M, HERE) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #0d07a0f5
+# %% ../nbs/05_simulator.ipynb #bce66501
 _MSL_LANES += r'''
 namespace mk {
 template <class T> NOSAN inline T get(const Meet* m, int i) {
@@ -2303,7 +2310,7 @@ template <class T, class F> inline T tree(const Meet* m, int width, F f) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #84161bde
+# %% ../nbs/05_simulator.ipynb #b152d044
 _MSL_LANES += r'''
 template <class T, class F> NOSAN inline T prefix(
     int scope, const char* op, T v, T zero, bool inclusive, int line, const char* file, F f) {
@@ -2332,7 +2339,7 @@ template <class T> INL auto value(const T& v) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #72485b19
+# %% ../nbs/05_simulator.ipynb #02c0b14f
 _MSL_LANES += r'''
 namespace metal {
 #define REDUCE(name, expr) \
@@ -2353,7 +2360,7 @@ REDUCE(or, a | b) REDUCE(xor, a ^ b)
 #undef REDUCE
 '''
 
-# %% ../nbs/05_simulator.ipynb #67528c90
+# %% ../nbs/05_simulator.ipynb #0364d8ab
 _MSL_LANES += r'''
 #define PREFIX(name, zero, expr) \
   template <class T> INL T simd_prefix_inclusive_##name(T v, HERE) { \
@@ -2376,7 +2383,7 @@ PREFIX(sum, 0, a + b) PREFIX(product, 1, a * b)
 #undef PREFIX
 '''
 
-# %% ../nbs/05_simulator.ipynb #05f3a822
+# %% ../nbs/05_simulator.ipynb #8ca42c9c
 _MSL_LANES += r'''
 #define SHUFFLE(S, scope, W) \
   template <class T> INL auto S##_shuffle(T v, ushort i, HERE) { \
@@ -2459,7 +2466,7 @@ _MSL_LANES += r'''
   }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ee36442f
+# %% ../nbs/05_simulator.ipynb #ef0e73a2
 _MSL_LANES += r'''
 template <int W> struct vote {
   typedef ulong vote_t;
@@ -2477,7 +2484,7 @@ SHUFFLE(simd, SIMD, 32) SHUFFLE(quad, QUAD, 4)
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #274ef0fe
+# %% ../nbs/05_simulator.ipynb #aa1935a9
 _MSL_MATRICES = r'''
 namespace metal {
 // An 8x8 matrix over 32 lanes: each holds two neighbours of one row.
@@ -2510,7 +2517,7 @@ template <class T, int R, int C> INL simdgroup_matrix<T, R, C> make_filled_simdg
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #9c5fc170
+# %% ../nbs/05_simulator.ipynb #6bc1e10e
 _MSL_MATRICES += r'''
 template <class T, int R, int C, class P> INL void simdgroup_load(simdgroup_matrix<T, R, C>& m, P p,
     ulong stride = 8, ulong2 origin = ulong2(0, 0), bool transpose = false, HERE) {
@@ -2538,7 +2545,7 @@ template <class T, int R, int C, class P> INL void simdgroup_store(const simdgro
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #9c482250
+# %% ../nbs/05_simulator.ipynb #9ec1da22
 _MSL_MATRICES += r'''
 template <class D, class A, class B, class E> NOSAN inline void simdgroup_multiply_accumulate(
     simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b,
@@ -2573,7 +2580,7 @@ template <class T> INL simdgroup_matrix<T, 8, 8> operator*(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #d96fc7bd
+# %% ../nbs/05_simulator.ipynb #8e8b06e6
 _MSL_ATOMICS = r'''
 namespace metal {
 enum memory_order {
@@ -2602,7 +2609,7 @@ INL void atomic_thread_fence(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #5ea0cecd
+# %% ../nbs/05_simulator.ipynb #a1a70f46
 _MSL_ATOMICS += r'''
 namespace mk {
 template <size_t N> struct word;
@@ -2635,7 +2642,7 @@ template <class P> using at = std::decay_t<decltype(raw(*(P*)0)->v)>;
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #98d52813
+# %% ../nbs/05_simulator.ipynb #34175d3c
 _MSL_ATOMICS += r'''
 namespace metal {
 #define RMW(name, expr) \
@@ -2669,7 +2676,7 @@ INL bool atomic_compare_exchange_weak_explicit(P p, T* want, V v0, memory_order,
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #84ffaa71
+# %% ../nbs/05_simulator.ipynb #4ba64cc8
 _MSL_MLX = r'''
 struct complex64_t {
   float real, imag;
@@ -2697,7 +2704,7 @@ template <> struct Limits<bool> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #755a71bd
+# %% ../nbs/05_simulator.ipynb #5f7fb714
 _MSL_MLX += r'''
 template <class S, class St> INL size_t elem_to_loc(size_t e, S shape, St strides, int ndim) {
   size_t loc = 0;
@@ -2717,7 +2724,7 @@ template <class S, class St> INL size_t elem_to_loc(uint3 e, S shape, St strides
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #788757a3
+# %% ../nbs/05_simulator.ipynb #a86ca852
 _MSL_MLX += r'''
 inline size_t ceildiv(size_t n, size_t m) { return (n + m - 1) / m; }
 inline float log1p(float x) { return __builtin_log1pf(x); }
@@ -2729,13 +2736,13 @@ inline bfloat log1p(bfloat x) { return bfloat(__builtin_log1pf((float)x)); }
 using namespace metal;
 '''
 
-# %% ../nbs/05_simulator.ipynb #acb6b69c
+# %% ../nbs/05_simulator.ipynb #2e098748
 METAL_RUNTIME = ''.join((_RT_FIBER, _RT_STATE, _RT_ERRORS, _RT_SCHEDULER, _RT_MEETINGS,
                          _RT_MEMORY, _RT_RACES, _RT_BUFFERS, _RT_LAUNCH))
 METAL_PRELUDE = ''.join((_MSL_BASE, _MSL_HALF, _MSL_POINTERS, _MSL_VECTORS, _MSL_MATH, _MSL_INTEGERS,
                          _MSL_LIMITS, _MSL_LANES, _MSL_MATRICES, _MSL_ATOMICS, _MSL_MLX))
 
-# %% ../nbs/05_simulator.ipynb #4ea52375
+# %% ../nbs/05_simulator.ipynb #4d212add
 class MetalError(ValueError):
     """What the simulator found wrong.
     `.kernel`, `.line`, `.threadgroup`, `.lane`, `.problem`: the parts of the message, None where they do not apply"""
@@ -2748,25 +2755,25 @@ class MetalError(ValueError):
               f'lane {lane}' if lane is not None else '']
         super().__init__(', '.join(a for a in at if a) + f': {problem}')
 
-# %% ../nbs/05_simulator.ipynb #5dcd0414
+# %% ../nbs/05_simulator.ipynb #856c3e43
 _TOKEN = re.compile(r"""(?P<mark>^\#[ ]\d+[ ]"[^"\n]*"[^\n]*\n)|(?P<space>[ \t\r]*\n|[ \t\r]+)|(?P<str>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
   |(?P<num>(?:0[xX][0-9a-fA-F']+|(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][-+]?\d+)?)\w*)|(?P<id>[A-Za-z_]\w*)
   |(?P<op>\#\#|<<=|>>=|->\*?|\+\+|--|::|&&|\|\||<=|>=|==|!=|[-+*/%&|^]=|<<|.)""", re.X | re.S | re.M)
 
-# %% ../nbs/05_simulator.ipynb #0995b1f1
+# %% ../nbs/05_simulator.ipynb #427d4c1d
 def _blank(text):
     "Comments out, line breaks kept"
     keep = lambda m: m[0] if m[0][0] in '"\'' else ' ' + '\n' * m[0].count('\n')
     return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', keep, text, flags=re.S)
 
-# %% ../nbs/05_simulator.ipynb #ab794cb3
+# %% ../nbs/05_simulator.ipynb #5b320780
 class _Tok(str):
     "A token that knows its line and kind"
     def __new__(cls, s, kind, line):
         t = super().__new__(cls, s); t.kind, t.line = kind, line
         return t
 
-# %% ../nbs/05_simulator.ipynb #88733eb2
+# %% ../nbs/05_simulator.ipynb #dabc1af7
 def _tokens(text):
     "Preprocessed Metal text as a list of tokens, white space and line marks included"
     out, line = [], 1
@@ -2777,7 +2784,7 @@ def _tokens(text):
         line += m[0].count('\n')
     return out
 
-# %% ../nbs/05_simulator.ipynb #11c59969
+# %% ../nbs/05_simulator.ipynb #a9520db2
 @functools.lru_cache(maxsize=256)
 def _preprocess(name, header, source):
     "(header, body) with macros expanded and comments gone, as Metal's own preprocessor would"
@@ -2796,7 +2803,7 @@ def _preprocess(name, header, source):
     start = re.search(rf'^# 1 "{re.escape(name)}\.header".*\n', r.stdout, re.M)
     return r.stdout[start.start():cut.start()], r.stdout[cut.start():]
 
-# %% ../nbs/05_simulator.ipynb #618d6727
+# %% ../nbs/05_simulator.ipynb #dd5183aa
 _SPACES = {'device', 'constant', 'threadgroup', 'thread'}
 _QUAL = {'const', 'volatile', 'constexpr', 'static', 'inline', 'restrict', '__restrict', '__restrict__',
          'METAL_FUNC', 'typename', 'coherent'}
@@ -2808,7 +2815,7 @@ _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', '
 _BASE |= {f'{p}{t}{n}' for p in ('', 'packed_') for t in ('float', 'half', 'bfloat', 'int', 'uint',
     'short', 'ushort', 'char', 'uchar', 'long', 'ulong', 'bool') for n in (2, 3, 4)}
 
-# %% ../nbs/05_simulator.ipynb #e1b92c32
+# %% ../nbs/05_simulator.ipynb #86af3a60
 def _match(t, i, opens='([{', closes=')]}'):
     "Index of the bracket that closes the one at `i`"
     depth = 0
@@ -2819,7 +2826,7 @@ def _match(t, i, opens='([{', closes=')]}'):
             if depth == 0: return j
     return len(t) - 1
 
-# %% ../nbs/05_simulator.ipynb #71304c20
+# %% ../nbs/05_simulator.ipynb #3a1d151a
 def _angle(t, i):
     "Index of the > that closes the < at `i`, or None where it is a less-than"
     depth = 0
@@ -2831,13 +2838,13 @@ def _angle(t, i):
         elif t[j] in '([': pass
         elif t[j] in (';', '{', '}', '&&', '||'): return None
 
-# %% ../nbs/05_simulator.ipynb #3d5a8263
+# %% ../nbs/05_simulator.ipynb #1db293e7
 def _skip(t, i, step=1):
     "The next index from `i` that is no white space"
     while 0 <= i < len(t) and t[i].kind == 'space': i += step
     return i
 
-# %% ../nbs/05_simulator.ipynb #14f06fa7
+# %% ../nbs/05_simulator.ipynb #87ad306a
 def _type(t, i):
     "Reads a type at `i`: (its text without qualifiers, const or not, index after it)"
     words, const, end = [], False, i
@@ -2852,7 +2859,7 @@ def _type(t, i):
         end = i
     return ' '.join(words), const, end
 
-# %% ../nbs/05_simulator.ipynb #ed126694
+# %% ../nbs/05_simulator.ipynb #2804b152
 def _name(t, i):
     "A name with its :: and template arguments: (text, index after)"
     w, i = str(t[i]), i + 1
@@ -2862,7 +2869,7 @@ def _name(t, i):
         else: break
     return w, i
 
-# %% ../nbs/05_simulator.ipynb #07d2747b
+# %% ../nbs/05_simulator.ipynb #06e4aa93
 def _dims(t, i):
     "Array bounds at `i`: (list of texts, index after the last bracket)"
     out = []
@@ -2870,7 +2877,7 @@ def _dims(t, i):
         k = _match(t, j); out.append(''.join(t[j + 1:k]).strip()); i = k + 1
     return out, i
 
-# %% ../nbs/05_simulator.ipynb #b3fc2f49
+# %% ../nbs/05_simulator.ipynb #6775127b
 class _Rewriter:
     "Turns Metal text into C++ that keeps address spaces as types and line breaks where they were"
     def __init__(self, kernel, where, site=0):
@@ -2881,7 +2888,7 @@ class _Rewriter:
         text = _spaces(_literals(_tokens(text)), self)
         return ''.join(text)
 
-# %% ../nbs/05_simulator.ipynb #ae1fdf3f
+# %% ../nbs/05_simulator.ipynb #a1d6c909
 def _literals(t):
     "1.0 is a float in Metal, 1.0h a half: say so in C++"
     out = []
@@ -2896,7 +2903,7 @@ def _literals(t):
         out.append(x)
     return out
 
-# %% ../nbs/05_simulator.ipynb #e8f43e8d
+# %% ../nbs/05_simulator.ipynb #be678dbb
 def _spaces(t, rw):
     "Address spaces: pointers become mk::ptr<space, T>, threadgroup arrays mk::arr, & of an element a sum"
     out, i, depth, curly = [], 0, 0, 0
@@ -2916,7 +2923,7 @@ def _spaces(t, rw):
             out.append(x); i += 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #a1aa8a56
+# %% ../nbs/05_simulator.ipynb #b3e45bab
 def _unary(out):
     "True where an & after `out` takes an address"
     i = _skip(out, len(out) - 1, -1)
@@ -2928,7 +2935,7 @@ def _unary(out):
     return out[i] in ('return', 'case') or (out[i].kind == 'op' and out[i] not in (')', ']', '>', '&',
         '}')) and not out[i].startswith('mk::')
 
-# %% ../nbs/05_simulator.ipynb #ab469f72
+# %% ../nbs/05_simulator.ipynb #c6214661
 def _address_of(t, i, rw):
     "&a[i].x as mk::address<decltype(a[i]), decltype(a)>(a[i].x), which has a's space; & of a plain name stays"
     owners, space, end = _owners(t, _skip(t, i + 1), rw)
@@ -2939,7 +2946,7 @@ def _address_of(t, i, rw):
     op = lambda s: _Tok(s, 'op', t[i].line)
     return [op(f"mk::address<{', '.join(map(flat, types))}>("), *_spaces(t[i + 1:end], rw), op(')')], end
 
-# %% ../nbs/05_simulator.ipynb #581c572e
+# %% ../nbs/05_simulator.ipynb #8f0a8c8b
 def _owners(t, i, rw):
     "What the place at `i` is part of, innermost first: ([(from, to)], its variable's space or None, index after)"
     owners, space, end = [], None, i + 1
@@ -2961,7 +2968,7 @@ def _owners(t, i, rw):
         else: break
     return owners, space, end
 
-# %% ../nbs/05_simulator.ipynb #58a5f8cf
+# %% ../nbs/05_simulator.ipynb #93d0ad43
 def _declaration(t, i, out, depth, rw):
     "What the address space at `t[i]` declares, as C++: (tokens, index after)"
     space, line = t[i], t[i].line
@@ -3014,7 +3021,7 @@ def _declaration(t, i, out, depth, rw):
         return tok(f'{pre}const {T}'), j
     return tok(f"{pre}{'const ' if const else ''}{T}"), j
 
-# %% ../nbs/05_simulator.ipynb #d4dea47f
+# %% ../nbs/05_simulator.ipynb #1273732d
 def _more_pointers(t, i):
     "In `device float *a = x, *b = y;` takes the star of b away: its type, our pointer, already says so"
     while i < len(t) and t[i] not in (';', '{', ')'):
@@ -3023,7 +3030,7 @@ def _more_pointers(t, i):
             t[k] = _Tok('', 'space', t[k].line)
         i += 1
 
-# %% ../nbs/05_simulator.ipynb #55573093
+# %% ../nbs/05_simulator.ipynb #f84e2768
 def _shared(t, k, T, depth, rw, nl, line):
     "threadgroup T a[N], b; as references to memory that the whole threadgroup shares"
     new = []
@@ -3045,7 +3052,7 @@ def _shared(t, k, T, depth, rw, nl, line):
         k = _skip(t, e + 1)
     return [_Tok('; '.join(new) + nl, 'op', line)], j
 
-# %% ../nbs/05_simulator.ipynb #e4065358
+# %% ../nbs/05_simulator.ipynb #c5f7d77a
 def _ternaries(t):
     "Wraps the arms of ?: so that a software half or bfloat meets a float as the built-in types would"
     i = 0
@@ -3071,7 +3078,7 @@ def _ternaries(t):
         i += 2
     return t
 
-# %% ../nbs/05_simulator.ipynb #9a19e303
+# %% ../nbs/05_simulator.ipynb #e259e748
 _BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete': 'Metal has no delete',
            'try': 'Metal has no exceptions',
            'catch': 'Metal has no exceptions', 'throw': 'Metal has no exceptions',
@@ -3081,7 +3088,7 @@ _BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete':
            'malloc': 'Metal has no malloc', 'printf': 'Metal kernels cannot print',
            'std': 'the C++ standard library is not there: use metal::'}
 
-# %% ../nbs/05_simulator.ipynb #24a5ad13
+# %% ../nbs/05_simulator.ipynb #bec0fa31
 def _check(text, rw, types=()):
     "Refuses what Metal refuses, by the text alone"
     t = [x for x in _tokens(text) if x.kind != 'space']
@@ -3095,7 +3102,7 @@ def _check(text, rw, types=()):
                 rw.error('Metal has no lambdas', x.line)
     _check_pointers(t, rw, set(types)); _check_mixed(t, rw); _check_recursion(t, rw)
 
-# %% ../nbs/05_simulator.ipynb #17b82b5c
+# %% ../nbs/05_simulator.ipynb #76c4f97b
 def _check_pointers(t, rw, types):
     "Every pointer and reference needs an address space"
     types = types | _BASE | {str(t[i + 1]) for i, x in enumerate(t[:-1])
@@ -3124,7 +3131,7 @@ def _check_pointers(t, rw, types):
             rw.error(f"{what} {it} has no address space: "
                      'Metal wants device, constant, threadgroup or thread', x.line)
 
-# %% ../nbs/05_simulator.ipynb #d632e3a6
+# %% ../nbs/05_simulator.ipynb #6e337efe
 def _check_mixed(t, rw):
     "A thread's own array given to a pointer of another address space"
     own = set()
@@ -3143,7 +3150,7 @@ def _check_mixed(t, rw):
                 if t[k] in own and t[k + 1] in (';', '+', '['):
                     rw.error(f'{x} pointer {t[j - 1]} is given {t[k]}, which is in thread memory', x.line)
 
-# %% ../nbs/05_simulator.ipynb #2298f5b7
+# %% ../nbs/05_simulator.ipynb #8ba7162b
 def _check_recursion(t, rw):
     "A function, defined once, from which calls lead back to it"
     bodies = {}
@@ -3165,7 +3172,7 @@ def _check_recursion(t, rw):
             if m == n: rw.error(f'{n} calls itself: Metal has no recursion', once[n][0])
             if m not in seen: seen.add(m); todo += calls[m]
 
-# %% ../nbs/05_simulator.ipynb #73210c1c
+# %% ../nbs/05_simulator.ipynb #9bae0db9
 _ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_per_threadgroup='uint',
               dispatch_threads_per_threadgroup='uint3',
     grid_origin='uint3', grid_size='uint3', quadgroup_index_in_threadgroup='uint',
@@ -3177,7 +3184,7 @@ _ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_pe
     threadgroups_per_grid='uint3', threads_per_grid='uint3', threads_per_simdgroup='uint',
     threads_per_threadgroup='uint3')
 
-# %% ../nbs/05_simulator.ipynb #bc4e61cd
+# %% ../nbs/05_simulator.ipynb #91cb541e
 _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4',
                  dispatch_simdgroups_per_threadgroup='(vol(L->tg) + 31) / 32',
     dispatch_threads_per_threadgroup='u3(L->tg)', grid_origin='uint3(0, 0, 0)', grid_size='u3(L->grid)',
@@ -3191,18 +3198,18 @@ _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4',
     threadgroups_per_grid='u3(L->groups)', threads_per_grid='u3(L->grid)', threads_per_simdgroup='32u',
     threads_per_threadgroup='u3(d->size)')
 
-# %% ../nbs/05_simulator.ipynb #e0092a6a
+# %% ../nbs/05_simulator.ipynb #29bd1c92
 _DTYPES = {mx.bool_: 'bool', mx.uint8: 'uint8_t', mx.uint16: 'uint16_t', mx.uint32: 'uint32_t',
            mx.uint64: 'uint64_t', mx.int8: 'int8_t', mx.int16: 'int16_t',
            mx.int32: 'int32_t', mx.int64: 'int64_t', mx.float16: 'float16_t', mx.bfloat16: 'bfloat16_t',
            mx.float32: 'float', mx.complex64: 'complex64_t'}
 
-# %% ../nbs/05_simulator.ipynb #d18758ee
+# %% ../nbs/05_simulator.ipynb #2b3416bc
 def _cpp_type(dtype, what):
     if dtype not in _DTYPES: raise ValueError(f'{what}: {dtype} has no Metal type')
     return _DTYPES[dtype]
 
-# %% ../nbs/05_simulator.ipynb #9e2d461f
+# %% ../nbs/05_simulator.ipynb #51d6190b
 def _signature(name, inputs, outputs, source, template, atomic):
     """The kernel's parameters as MLX writes them: [(declaration in Metal, kind, C++ expression)].
     inputs: [(name, dtype, ndim, size)], outputs: [(name, dtype)]"""
@@ -3228,7 +3235,7 @@ def _signature(name, inputs, outputs, source, template, atomic):
         if a in source: ps.append((f'{T} {a} [[{a}]]', _CPP_ATTR[a]))
     return ps
 
-# %% ../nbs/05_simulator.ipynb #db34107d
+# %% ../nbs/05_simulator.ipynb #0c53f680
 def _swizzles(text):
     "C++ declarations of the swizzles that occur in the text, for 2, 3 and 4 elements"
     out = {2: '', 3: '', 4: ''}
@@ -3238,7 +3245,7 @@ def _swizzles(text):
             if max(idx) < n: out[n] += f" swz<T, {n}, {', '.join(map(str, idx))}> {w};"
     return out
 
-# %% ../nbs/05_simulator.ipynb #d685b758
+# %% ../nbs/05_simulator.ipynb #ab384b8a
 def _template(template):
     "(names with C++ kinds, C++ values) of the template arguments"
     head, args = [], []
@@ -3250,7 +3257,7 @@ def _template(template):
         else: raise ValueError(f'template argument {name}: got {v!r}, want a bool, an int or an mx.Dtype')
     return head, args
 
-# %% ../nbs/05_simulator.ipynb #68ff69e5
+# %% ../nbs/05_simulator.ipynb #cfced9de
 def _metal_text(name, params, source, header, template):
     "The whole Metal text, as MLX would hand it to Apple's compiler; what verbose=True prints"
     head, _ = _template(template)
@@ -3258,7 +3265,7 @@ def _metal_text(name, params, source, header, template):
     return f"{header}\n{t}[[kernel]] void {name}(\n  " + ',\n  '.join(p
         for p, _ in params) + f") {{\n{source}\n}}\n"
 
-# %% ../nbs/05_simulator.ipynb #0a8d9338
+# %% ../nbs/05_simulator.ipynb #1d9d94ed
 _MAIN = """
 namespace mk {
 struct Ids { uint at[3], in[3], group[3], index, lane, simd, size[3]; };
@@ -3269,7 +3276,7 @@ NOSAN static uint vol(const uint* p) { return p[0] * p[1] * p[2]; }
 extern "C" NOSAN void mk_lane(void** a, const mk::Ids* d, const mk::Launch* L) { using namespace mk; %s(%s); }
 """
 
-# %% ../nbs/05_simulator.ipynb #907dbf96
+# %% ../nbs/05_simulator.ipynb #4653268f
 def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=False):
     "The C++ that the kernel becomes, without the prelude"
     head, args = _template(template)
@@ -3286,7 +3293,7 @@ def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=Fa
     return (f'{h}\n{t}void {name}({ps}) {{\n{b}\n}}\n#line 1 "main"\n' +
             _MAIN % (call, ', '.join(e for _, e in params)))
 
-# %% ../nbs/05_simulator.ipynb #df3113ee
+# %% ../nbs/05_simulator.ipynb #7a316685
 class _PyBuffer(ctypes.Structure):
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.py_object), ('len', ctypes.c_ssize_t),
                 ('itemsize', ctypes.c_ssize_t), ('readonly', ctypes.c_int),
@@ -3295,7 +3302,7 @@ class _PyBuffer(ctypes.Structure):
                 ('strides', ctypes.POINTER(ctypes.c_ssize_t)),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/05_simulator.ipynb #d5009d1b
+# %% ../nbs/05_simulator.ipynb #9bcd63c1
 class _View:
     """An MLX array's memory by the buffer protocol; close it soon.
     `.ptr`, `.strides` (elements), `.lo` and `.hi` (bytes in use around .ptr)"""
@@ -3310,20 +3317,20 @@ class _View:
         self.hi = (sum(e for e in ends if e > 0) + item) if x.size else 0
     def close(self): ctypes.pythonapi.PyBuffer_Release(ctypes.byref(self.v))
 
-# %% ../nbs/05_simulator.ipynb #0126575e
+# %% ../nbs/05_simulator.ipynb #bd03d039
 _u32, _i32, _u64, _ptr = ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_void_p
 class _Buffer(ctypes.Structure):
     _fields_ = [('lo', _ptr), ('hi', _ptr), ('item', _i32), ('writable', _i32), ('atomic', _i32),
                 ('ready', _i32), ('name', ctypes.c_char * 64),
                 ('written', _ptr), ('owner', _ptr), ('grain', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #570f3952
+# %% ../nbs/05_simulator.ipynb #54d9974c
 class _Error(ctypes.Structure):
     _fields_ = [('kind', _i32), ('lane', _i32), ('line', _i32), ('group', _u32 * 3), ('pc', _u64),
                 ('pc2', _u64), ('base', _u64),
                 ('file', ctypes.c_char * 128), ('text', ctypes.c_char * 1024)]
 
-# %% ../nbs/05_simulator.ipynb #c6367485
+# %% ../nbs/05_simulator.ipynb #90475b08
 class _Launch(ctypes.Structure):
     _fields_ = [('grid', _u32 * 3), ('tg', _u32 * 3), ('groups', _u32 * 3), ('checks', _i32),
                 ('trace', _i32), ('workers', _i32), ('nbuf', _i32),
@@ -3332,12 +3339,12 @@ class _Launch(ctypes.Structure):
                 ('events', _ptr), ('nevents', _u64), ('cap', _u64), ('next', _u64), ('total', _u64),
                 ('image', _u64), ('sites', _ptr), ('nsites', _i32), ('pad2', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #4527f23d
+# %% ../nbs/05_simulator.ipynb #215c1fdb
 _EVENT = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'),
                    ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8')])
 _SITE = np.dtype([('id', 'i8'), ('bytes', 'i8'), ('item', 'i8'), ('name', 'S64')])
 
-# %% ../nbs/05_simulator.ipynb #bd3f7f09
+# %% ../nbs/05_simulator.ipynb #0b7fcc61
 @functools.lru_cache(maxsize=None)
 def _runtime():
     "The compiled runtime, and the table of its functions that every kernel is given"
@@ -3349,20 +3356,20 @@ def _runtime():
     names = ['rt_meet', 'rt_barrier', 'rt_tgmem', 'rt_access', 'rt_atomic', 'rt_lane', 'rt_fail']
     return lib, (_ptr * len(names))(*(ctypes.cast(getattr(lib, n), _ptr).value for n in names))
 
-# %% ../nbs/05_simulator.ipynb #b46e77e3
+# %% ../nbs/05_simulator.ipynb #d08524d4
 _NATIVE = '-mcpu=native' if (sys.platform, platform.machine()) == ('darwin', 'arm64') else '-march=native'
 _MATH = {'safe': ['-ffp-contract=off'], 'relaxed': ['-ffp-contract=fast', '-fno-math-errno',
     '-fno-signed-zeros', '-freciprocal-math'],
          'fast': ['-ffast-math', '-fno-finite-math-only']}
 
-# %% ../nbs/05_simulator.ipynb #f46c4bda
+# %% ../nbs/05_simulator.ipynb #8ff08215
 @functools.lru_cache(maxsize=None)
 def _macros(cxx):
     "What the compiler predefines, as one string"
     return subprocess.run([cxx, '-dM', '-E', '-x', 'c++', _NATIVE, os.devnull], capture_output=True,
                           text=True).stdout
 
-# %% ../nbs/05_simulator.ipynb #e5011a58
+# %% ../nbs/05_simulator.ipynb #b8c0acc8
 def _compile(name, text, swz, checks, math, soft):
     "The kernel's C++ as a loaded library"
     cxx, version = find_compiler()
@@ -3372,7 +3379,7 @@ def _compile(name, text, swz, checks, math, soft):
     flags = ['-w', '-fno-elide-type', '-fno-strict-aliasing', '-fsigned-char', '-fno-exceptions',
              '-fno-math-errno', _NATIVE, *_MATH[math]]
     if checks:
-        flags += ['-O1', '-g1', '-fsanitize=thread,bounds,integer-divide-by-zero']
+        flags += ['-O1', '-g1', '-fsanitize=thread,bounds,integer-divide-by-zero,alignment']
         flags += ['-mllvm', '-tsan-instrument-func-entry-exit=0', '-mllvm',
                   '-tsan-instrument-read-before-write=1'] + ['-fno-builtin-memcpy',
                       '-fno-builtin-memset'] if clang else ['--param',
@@ -3385,7 +3392,7 @@ def _compile(name, text, swz, checks, math, soft):
     lib.mk_bind(_runtime()[1])
     return lib
 
-# %% ../nbs/05_simulator.ipynb #4694d11b
+# %% ../nbs/05_simulator.ipynb #73de99d4
 def _readable(s):
     "A C++ compiler's words about our pointers, in Metal's"
     s = re.sub(r"(?:mk::)?ptr<(?:mk::)?(device|constant|threadgroup)_, ?([^<>]*(?:<[^<>]*>)?)>",
@@ -3394,7 +3401,7 @@ def _readable(s):
                   lambda m: f'threadgroup {m[1]}[' + m[2].replace(', ', '][').replace('ul',
                       '').replace('UL', '').replace('u', '') + ']', s)
 
-# %% ../nbs/05_simulator.ipynb #78cbc3c6
+# %% ../nbs/05_simulator.ipynb #1092f9d0
 def _compile_error(text, name):
     "The first complaint of the compiler as a MetalError"
     m = re.search(re.escape(name) + r'\.(body|header):(\d+):(?:\d+:)? *(?:fatal )?error: (.*)', text)
@@ -3417,7 +3424,7 @@ def _compile_error(text, name):
     elif len(spaces) > 1: said = f'address spaces are mixed: {said}'
     return MetalError(f'does not compile: {said}', name, int(m[2]), where=m[1])
 
-# %% ../nbs/05_simulator.ipynb #3d367dd2
+# %% ../nbs/05_simulator.ipynb #fa74aa6e
 @functools.lru_cache(maxsize=4096)
 def _where(path, offset, name):
     "The kernel's (part, line) at an offset of its library, through addr2line or atos"
@@ -3429,7 +3436,7 @@ def _where(path, offset, name):
         if m := re.search(re.escape(name) + r'\.(body|header):(\d+)', out): return m[1], int(m[2])
     return 'body', None
 
-# %% ../nbs/05_simulator.ipynb #e416bb23
+# %% ../nbs/05_simulator.ipynb #04641e5b
 def _raise(err, lib, name):
     "The runtime's error as a MetalError"
     part, line = 'body', err.line or None
@@ -3441,7 +3448,7 @@ def _raise(err, lib, name):
         if l2: text += f" (the other access: {'header ' if p2 == 'header' else ''}line {l2})"
     raise MetalError(text, name, line, tuple(err.group), err.lane, part)
 
-# %% ../nbs/05_simulator.ipynb #0b9d0d5d
+# %% ../nbs/05_simulator.ipynb #530efa70
 def _triple(v, what):
     "A grid or threadgroup: three positive ints"
     try: t = tuple(operator.index(i) for i in v)
@@ -3449,7 +3456,7 @@ def _triple(v, what):
     if len(t) != 3 or min(t) < 1: raise ValueError(f'{what}: got {v!r}, want three positive ints')
     return t
 
-# %% ../nbs/05_simulator.ipynb #36561ce0
+# %% ../nbs/05_simulator.ipynb #c9ec7778
 class MetalKernel:
     "A kernel for the simulator; make one with `metal_kernel`"
     def __init__(self, name, input_names, output_names, source, header, ensure_row_contiguous,
@@ -3463,7 +3470,7 @@ class MetalKernel:
     def __repr__(self):
         return f"MetalKernel({self.name}: {', '.join(self.input_names)} -> {', '.join(self.output_names)})"
 
-# %% ../nbs/05_simulator.ipynb #53646812
+# %% ../nbs/05_simulator.ipynb #7c9f82d6
 @patch
 def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
     "The compiled library for these dtypes and template arguments"
@@ -3484,7 +3491,7 @@ def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
         self.libs[key] = _compile(self.name, cpp, _swizzles(text), checks, self.math, False)
     return self.libs[key]
 
-# %% ../nbs/05_simulator.ipynb #e7b9dfa3
+# %% ../nbs/05_simulator.ipynb #fb49d025
 @patch
 def _check_text(self: MetalKernel, template):
     "Refuse by the text what Metal's compiler refuses"
@@ -3494,7 +3501,7 @@ def _check_text(self: MetalKernel, template):
         _check(text, _Rewriter(self.name, where), types)
     self.checked = True
 
-# %% ../nbs/05_simulator.ipynb #d384b385
+# %% ../nbs/05_simulator.ipynb #e7bfb752
 @patch
 def __call__(self: MetalKernel, *,
              inputs,             # arrays or scalars, one per input name
@@ -3533,7 +3540,7 @@ def __call__(self: MetalKernel, *,
     try: return run.go(grid, threadgroup, seed, trace, workers)
     finally: run.close()
 
-# %% ../nbs/05_simulator.ipynb #57a91a1c
+# %% ../nbs/05_simulator.ipynb #703b75a5
 class _Run:
     "One launch: its buffers, in guarded memory where there are checks"
     def __init__(self, k, lib, ins, shapes, dtypes, init, checks):
@@ -3550,12 +3557,20 @@ class _Run:
         for s, d, name in zip(shapes, dtypes, k.output_names):
             self.outs.append(self.output(name, (s,) if isinstance(s, int) else tuple(s), d, init))
 
-# %% ../nbs/05_simulator.ipynb #aaf39074
+# %% ../nbs/05_simulator.ipynb #87923dc1
+@functools.lru_cache(maxsize=None)
+def _origin():
+    "Where fresh MLX arrays start, modulo 16"
+    x = mx.zeros(64); mx.eval(x); v = _View(x)
+    try: return v.ptr % 16
+    finally: v.close()
+
+# %% ../nbs/05_simulator.ipynb #4eb05f97
 @patch
 def add(self: _Run, name, ptr, lo, hi, item, writable=False):
     "Registers bytes [ptr+lo, ptr+hi); a guarded copy of them where there are checks"
     if self.checks:
-        n, skew = hi - lo, ((ptr or 0) + lo) % 256
+        n, skew = hi - lo, 0 if writable else ((ptr or 0) + lo - _origin()) % 16
         copy = _runtime()[0].rt_map(n, skew)
         if not copy: raise MemoryError(f'no address space for a guarded copy of {name}')
         self.maps.append((copy, n, skew))
@@ -3565,13 +3580,13 @@ def add(self: _Run, name, ptr, lo, hi, item, writable=False):
                 name=name.encode()[:63], grain=min(item, 4))
     self.bufs.append((b, ptr)); return b, ptr
 
-# %% ../nbs/05_simulator.ipynb #e0db518d
+# %% ../nbs/05_simulator.ipynb #6ceb22fd
 @patch
 def add_np(self: _Run, name, a, writable=False):
     self.keep.append(a)
     return self.add(name, a.ctypes.data, 0, a.nbytes, a.itemsize, writable)
 
-# %% ../nbs/05_simulator.ipynb #64b80867
+# %% ../nbs/05_simulator.ipynb #3f2418fa
 @patch
 def output(self: _Run, name, shape, dtype, init):
     "An output buffer, poisoned with NaN bits where nothing initialises it"
@@ -3591,14 +3606,14 @@ def output(self: _Run, name, shape, dtype, init):
         self.keep += [written, owner]
     return a, b, ptr, shape, dtype, written, name
 
-# %% ../nbs/05_simulator.ipynb #2cb1e236
+# %% ../nbs/05_simulator.ipynb #65aa48e3
 @patch
 def close(self: _Run):
     for v in self.views: v.close()
     for m in self.maps: _runtime()[0].rt_unmap(*m)
     self.views, self.maps = [], []
 
-# %% ../nbs/05_simulator.ipynb #443093ba
+# %% ../nbs/05_simulator.ipynb #cc0c75f6
 @patch
 def go(self: _Run, grid, threadgroup, seed, trace, workers):
     "Launch, then outputs (and the trace)"
@@ -3620,7 +3635,7 @@ def go(self: _Run, grid, threadgroup, seed, trace, workers):
     outs = [self.collect(*o) for o in self.outs]
     return (outs, self.trace(events[:L.nevents], sites[:L.nsites], grid, tg)) if trace else outs
 
-# %% ../nbs/05_simulator.ipynb #cdd5109b
+# %% ../nbs/05_simulator.ipynb #4d2ebd91
 @patch
 def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     "An output as an mx.array; every byte must have been written"
@@ -3636,7 +3651,7 @@ def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     x = mx.array(a.view(raw)).reshape(shape)
     return x if x.dtype == dtype else x.view(dtype).reshape(shape)
 
-# %% ../nbs/05_simulator.ipynb #a7e3f060
+# %% ../nbs/05_simulator.ipynb #62561b9a
 def metal_kernel(name: str,                     # a C identifier
                  input_names, output_names,     # the parameters' names
                  source: str,                   # the kernel's body, in Metal
@@ -3663,7 +3678,7 @@ def metal_kernel(name: str,                     # a C identifier
     return MetalKernel(name, input_names, output_names, source, header, ensure_row_contiguous,
                        atomic_outputs, math, max_threads, max_memory)
 
-# %% ../nbs/05_simulator.ipynb #dca6ca95
+# %% ../nbs/05_simulator.ipynb #a7e7c610
 class Trace:
     """What a launch with `trace=True` did: `.events`, one row per access or rendezvous, in order.
 
@@ -3676,7 +3691,7 @@ class Trace:
 
     def __repr__(self): return f'Trace({self.name}: {len(self.events)} events on {", ".join(self.names)})'
 
-# %% ../nbs/05_simulator.ipynb #4651ba50
+# %% ../nbs/05_simulator.ipynb #312f6178
 @patch
 def of(self: Trace, name=None, group=None, kind=None, simd=None):
     "The events on array `name`, of one threadgroup, kind ('read' or 'write') or simdgroup"
@@ -3688,11 +3703,11 @@ def of(self: Trace, name=None, group=None, kind=None, simd=None):
     if kind is not None: e = e[e['kind'] == ('read', 'write').index(kind)]
     return e if simd is None else e[e['lane'] // 32 == simd]
 
-# %% ../nbs/05_simulator.ipynb #654b0f4d
+# %% ../nbs/05_simulator.ipynb #08028938
 _TRACE = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'),
                    ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8'), ('line', 'i4')])
 
-# %% ../nbs/05_simulator.ipynb #d9c419a9
+# %% ../nbs/05_simulator.ipynb #69cb7f59
 @patch
 def trace(self: _Run, events, sites, grid, tg):
     "The runtime's events as a `Trace`, with names and lines looked up"
@@ -3706,7 +3721,7 @@ def trace(self: _Run, events, sites, grid, tg):
     e['line'] = np.where(e['kind'] < 2, [base.get(pc, 0) for pc in events['pc']], events['where'])
     return Trace(self.k.name, e, arrays, grid, tg)
 
-# %% ../nbs/05_simulator.ipynb #7f05d136
+# %% ../nbs/05_simulator.ipynb #2f56e5de
 @patch
 def _line(self: _Run, pc):
     "The kernel's line at an absolute address; negative for the header"
@@ -3714,7 +3729,7 @@ def _line(self: _Run, pc):
     part, line = _where(self.lib._name, pc - (base or 0), self.k.name)
     return (line or 0) * (-1 if part == 'header' else 1)
 
-# %% ../nbs/05_simulator.ipynb #24631f33
+# %% ../nbs/05_simulator.ipynb #1b7e0de4
 def coalescing(trace, name, line_bytes=128):
     """How well each simdgroup's reads of array `name` share memory lines.
     {kernel line: (accesses, lines touched, lines needed, share of bytes used)}.
@@ -3735,18 +3750,18 @@ def coalescing(trace, name, line_bytes=128):
         a[0] += 1; a[1] += len(touched); a[2] += -(-used // line_bytes); a[3] += used
     return {l: (a, t, need, used / (t * line_bytes)) for l, (a, t, need, used) in sorted(out.items())}
 
-# %% ../nbs/05_simulator.ipynb #30368163
+# %% ../nbs/05_simulator.ipynb #e2ee7fe7
 def _figures():
     "The book's figures module, imported when the first picture is drawn"
     from turboquant import figures
     return figures
 
-# %% ../nbs/05_simulator.ipynb #a20e57e8
+# %% ../nbs/05_simulator.ipynb #8fc4b6db
 def _axes(ax, **kw):
     "`ax`, or new axes"
     return ax if ax is not None else _figures().plt.subplots(**kw)[1]
 
-# %% ../nbs/05_simulator.ipynb #7632aea0
+# %% ../nbs/05_simulator.ipynb #f2889874
 def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
     """Lane by address: a square per byte range that a lane of simdgroup `simd` touches; colour is when.
     Returns the axes"""
@@ -3764,14 +3779,14 @@ def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
            title=f'{kind}s of {name}, threadgroup {group}, simdgroup {simd}: dark first')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #20168b1d
+# %% ../nbs/05_simulator.ipynb #7959f912
 def _nth(e):
     "For each event, how many its lane had before it"
     count, out = {}, np.zeros(len(e), int)
     for i, l in enumerate(e['lane']): out[i] = count[l] = count.get(l, -1) + 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #a3354f91
+# %% ../nbs/05_simulator.ipynb #23485563
 def draw_coalescing(trace, name, line_bytes=128, ax=None):
     """Bars: memory lines touched per simdgroup access of `name`, for each kernel line.
     The tick is what would be enough. Returns the axes"""
@@ -3788,7 +3803,7 @@ def draw_coalescing(trace, name, line_bytes=128, ax=None):
     ax.set_xlim(0, max(t / a for a, t, _, _ in c.values()) * 1.35); ax.invert_yaxis()
     return ax
 
-# %% ../nbs/05_simulator.ipynb #94b9d070
+# %% ../nbs/05_simulator.ipynb #11a5c2af
 def draw_timeline(trace, group=0, ax=None, lanes=None):
     "Time to the right, a row per lane: reads, writes and where it waited. Returns the axes"
     e = trace.of(group=group)
@@ -3808,7 +3823,7 @@ def draw_timeline(trace, group=0, ax=None, lanes=None):
     ax.figure.legend(ncols=4, loc='outside lower center')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #611392e8
+# %% ../nbs/05_simulator.ipynb #903f0b2b
 def step_lanes(trace, name, group=0, lanes=range(8), steps=16, caption='', alt=''):
     """An interactive picture: the first `steps` accesses of array `name` by some lanes, one more at each step.
 

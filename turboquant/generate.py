@@ -8,7 +8,7 @@ __all__ = ['KV_FORMATS', 'encode', 'eos_ids', 'prefill', 'progress_bar', 'keep_t
            'common', 'trim', 'Chat', 'kv_bytes', 'size_text', 'kv_text', 'answer_line', 'describe', 'Quit', 'chat_main',
            'generate_main']
 
-# %% ../nbs/13_generate.ipynb #f74fc728
+# %% ../nbs/13_generate.ipynb #482a135a
 import argparse, contextlib, math, os, re, signal, sys, threading, time
 from numbers import Integral
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from fastcore.basics import patch
 from .blas import blas_info
 import mlx.core as mx
 
-# %% ../nbs/13_generate.ipynb #3064e9ff
+# %% ../nbs/13_generate.ipynb #c693a629
 def _render(tokenizer, messages):
     "The conversation as the chat template writes it, ready for the model's turn"
     if not getattr(tokenizer, 'has_chat_template', getattr(tokenizer, 'chat_template', None)):
@@ -25,18 +25,18 @@ def _render(tokenizer, messages):
     try: return tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     except Exception as e: raise ValueError(f'prompt: the chat template refuses these messages: {e}') from e
 
-# %% ../nbs/13_generate.ipynb #d4762944
+# %% ../nbs/13_generate.ipynb #bc89a8e4
 def _unicode(text):
     "`text` with pairs of surrogates joined and lone ones replaced"
     return text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
 
-# %% ../nbs/13_generate.ipynb #e4dbb66c
+# %% ../nbs/13_generate.ipynb #6e75fa0f
 def _text_ids(tokenizer, text, special=True):
     "Ids of `text`; `special` lets the tokenizer add its BOS, unless the text has it"
     text, bos = _unicode(text), getattr(tokenizer, 'bos_token', None)
     return list(tokenizer.encode(text, add_special_tokens=special and not (bos and text.startswith(bos))))
 
-# %% ../nbs/13_generate.ipynb #0a261c01
+# %% ../nbs/13_generate.ipynb #ef9091bb
 def _ids(prompt):
     "The integers of a list or array; ValueError for anything else"
     if isinstance(prompt, (bytes, dict)) or not hasattr(prompt, '__iter__'):
@@ -46,7 +46,7 @@ def _ids(prompt):
     if bad: raise ValueError(f'prompt: got the token id {bad[0]!r}, wanted integers from 0')
     return [int(i) for i in ids]
 
-# %% ../nbs/13_generate.ipynb #24cff5cc
+# %% ../nbs/13_generate.ipynb #813972ca
 def encode(tokenizer, prompt):
     """Token ids of `prompt`: a text, a list of ids, or messages [{'role': …, 'content': …}] for the chat template.
     BOS comes at most once. ValueError for an empty prompt, ids that are no integers from 0, a model without a template."""
@@ -58,13 +58,13 @@ def encode(tokenizer, prompt):
     bos = getattr(tokenizer, 'bos_token_id', None)
     return ids[1:] if bos is not None and ids[:2] == [bos, bos] else ids
 
-# %% ../nbs/13_generate.ipynb #bb26ea09
+# %% ../nbs/13_generate.ipynb #5d57d84d
 def eos_ids(tokenizer):
     "The set of token ids that end an answer"
     ids = getattr(tokenizer, 'eos_token_ids', None) or getattr(tokenizer, 'eos_token_id', None)
     return set() if ids is None else {ids} if isinstance(ids, int) else set(ids)
 
-# %% ../nbs/13_generate.ipynb #af428480
+# %% ../nbs/13_generate.ipynb #24e0ea23
 def prefill(model, ids, cache, chunk=None, progress=None, cancel=None):
     """Put `ids` through `model` in chunks of `chunk` tokens (default: 128 on a CPU, 1024 on a GPU), for the sake of
     `cache` alone; returns how many went in. `progress(done, total)` is called before the first chunk and after each;
@@ -78,7 +78,7 @@ def prefill(model, ids, cache, chunk=None, progress=None, cancel=None):
         if progress: progress(min(i + chunk, len(ids)), len(ids))
     return len(ids)
 
-# %% ../nbs/13_generate.ipynb #881a35ee
+# %% ../nbs/13_generate.ipynb #7da65aec
 def progress_bar(least=1024, **kw):
     "A `progress` callback that draws a bar for prompts of at least `least` tokens; `kw` goes to tqdm"
     from tqdm import tqdm
@@ -91,13 +91,13 @@ def progress_bar(least=1024, **kw):
         if done == total: bar.close()
     return show
 
-# %% ../nbs/13_generate.ipynb #d1cd466d
+# %% ../nbs/13_generate.ipynb #c7555d4d
 def keep_top_k(logits, k):
     "Logits (…, V) with all but the `k` largest at −inf (equals of the k-th stay); k = 0 keeps all"
     if not 0 < k < logits.shape[-1]: return logits
     return mx.where(logits < mx.topk(logits, k).min(-1, keepdims=True), -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #a374d790
+# %% ../nbs/13_generate.ipynb #03b1de2e
 def keep_top_p(logits, p):
     """Logits (…, V) with −inf outside the nucleus: the fewest likeliest tokens of total probability ≥ `p`
     (equals of the last stay). Holtzman et al., section 3.1."""
@@ -108,13 +108,13 @@ def keep_top_p(logits, p):
     last = mx.where(total - upto < p*total, s, s[..., -1:]).min(-1, keepdims=True)
     return mx.where(e < last, -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #f264aade
+# %% ../nbs/13_generate.ipynb #76e1dc5b
 def keep_min_p(logits, m):
     "Logits (…, V) with −inf where the probability is below `m` times the largest"
     if m <= 0: return logits
     return mx.where(logits < logits.max(-1, keepdims=True) + math.log(m), -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #357dcd2c
+# %% ../nbs/13_generate.ipynb #d70138f5
 def penalise(logits, seen, penalty):
     """Logits (…, V) with those of the token ids `seen` (W,) divided by `penalty` where positive, multiplied where
     negative. Keskar et al., section 4.1 (which divides always; for a negative logit that would be a reward)."""
@@ -122,7 +122,7 @@ def penalise(logits, seen, penalty):
     l = mx.take_along_axis(logits, at, axis=-1)
     return mx.put_along_axis(logits, at, mx.where(l > 0, l/penalty, l*penalty), axis=-1)
 
-# %% ../nbs/13_generate.ipynb #69e5c675
+# %% ../nbs/13_generate.ipynb #ce681c67
 def _within(name, x, lo, hi, open_lo=False, whole=False):
     "`x` if it is a number in [lo, hi] (or (lo, hi]), else ValueError"
     ok = isinstance(x, (int, float)) and not isinstance(x, bool) and (not whole or isinstance(x, int))
@@ -131,7 +131,7 @@ def _within(name, x, lo, hi, open_lo=False, whole=False):
     most = '' if hi == math.inf else f' to {hi}'
     raise ValueError(f'{name}: got {x!r}, wanted {kind} {"above" if open_lo else "from"} {lo}{most}')
 
-# %% ../nbs/13_generate.ipynb #ee4691e8
+# %% ../nbs/13_generate.ipynb #85bfbcd1
 class Sampler:
     """Chooses tokens: `sampler(logits (…, V)) -> ids (…)`. `temp` 0 is greedy; else logits / temp, then top_k, top_p and
     min_p, and a draw. `repetition_penalty` acts on the last `repetition_window` tokens, prompt included; `logit_bias`
@@ -146,7 +146,7 @@ class Sampler:
         seed = int.from_bytes(os.urandom(4), 'little') if seed is None else _within('seed', seed, 0, 2**64 - 1, whole=True)
         self.bias, self.key, self.seen = _bias(logit_bias), mx.random.key(seed), None
 
-# %% ../nbs/13_generate.ipynb #db04f8bf
+# %% ../nbs/13_generate.ipynb #0e21c3ae
 def _bias(d):
     "Ids and additions of a logit bias as two arrays, or None"
     if not d: return None
@@ -157,12 +157,12 @@ def _bias(d):
     if bad: raise ValueError(f'logit_bias: got the addition {bad[0]!r}, wanted a number or -inf')
     return mx.array(list(d), dtype=mx.int32), mx.array(list(d.values()), dtype=mx.float32)
 
-# %% ../nbs/13_generate.ipynb #659064a3
+# %% ../nbs/13_generate.ipynb #7d0b3269
 def cool(logits, temp):
     "Logits (…, V) less their largest, divided by `temp`: the same softmax, for every `temp` above 0"
     return (logits - logits.max(-1, keepdims=True))/max(temp, 1e-30)
 
-# %% ../nbs/13_generate.ipynb #1927acc4
+# %% ../nbs/13_generate.ipynb #f9d4dd89
 @patch
 def shape(self:Sampler, logits):
     "The logits (…, V) in float32 after bias, penalty, temperature and filters: softmax of it is what is drawn from"
@@ -172,7 +172,7 @@ def shape(self:Sampler, logits):
     if not self.temp: return l
     return keep_min_p(keep_top_p(keep_top_k(cool(l, self.temp), self.top_k), self.top_p), self.min_p)
 
-# %% ../nbs/13_generate.ipynb #735bdd4d
+# %% ../nbs/13_generate.ipynb #800542af
 @patch
 def see(self:Sampler, ids):
     "Note tokens for the repetition penalty"
@@ -180,7 +180,7 @@ def see(self:Sampler, ids):
     ids = ids if isinstance(ids, mx.array) else mx.array(ids[-self.window:], dtype=mx.int32)
     self.seen = (ids if self.seen is None else mx.concatenate([self.seen, ids.astype(mx.int32)]))[-self.window:]
 
-# %% ../nbs/13_generate.ipynb #9f597754
+# %% ../nbs/13_generate.ipynb #e7a89a0a
 @patch
 def __call__(self:Sampler, logits):
     "One token id for each row of logits (…, V)"
@@ -190,7 +190,7 @@ def __call__(self:Sampler, logits):
     self.see(y.reshape(-1))
     return y
 
-# %% ../nbs/13_generate.ipynb #fdd3b17a
+# %% ../nbs/13_generate.ipynb #4639cc19
 class Detokenizer:
     "Text as its tokens come: `add(token)` returns what is now certain, `finish()` the rest; a character is never split"
     def __init__(self, tokenizer):
@@ -210,7 +210,7 @@ class Detokenizer:
         text = self._new(); self.ids, self.clean = [], 0
         return text.rstrip('\ufffd')                       # cut inside a character
 
-# %% ../nbs/13_generate.ipynb #81495ff7
+# %% ../nbs/13_generate.ipynb #ee22687e
 class StopText:
     "`add(text)` returns (what may be shown, whether a stop text was met); the stop text itself is never shown"
     def __init__(self, stop=None):
@@ -227,7 +227,7 @@ class StopText:
         text, self.held = text[:len(text) - n], text[len(text) - n:]
         return text, False
 
-# %% ../nbs/13_generate.ipynb #31e2911b
+# %% ../nbs/13_generate.ipynb #d33bfd68
 @dataclass
 class Piece:
     "One step of an answer. `finish_reason` on the last: stop, length (max_tokens), context (the model's limit) or cancelled"
@@ -243,7 +243,7 @@ class Piece:
     @property
     def generation_tps(self): return self.generation_tokens/self.seconds if self.seconds else 0.
 
-# %% ../nbs/13_generate.ipynb #ef53ca6b
+# %% ../nbs/13_generate.ipynb #69e876cb
 class ContextFull(ValueError): "The prompt does not fit in what is left of the model's context"
 
 def _config(model, name):
@@ -257,16 +257,16 @@ def context_limit(model):
     "The most tokens that `model` takes (max_position_embeddings of its config), or None if it does not say"
     return _config(model, 'max_position_embeddings')
 
-# %% ../nbs/13_generate.ipynb #090947c1
+# %% ../nbs/13_generate.ipynb #06c6ea41
 def _held(cache): return min((c.offset for c in cache if hasattr(c, 'offset')), default=0)
 
-# %% ../nbs/13_generate.ipynb #946fc1c3
+# %% ../nbs/13_generate.ipynb #4d4da4c9
 def _known(model, name, ids):
     "ValueError when an id is not in the vocabulary of `model`"
     n = _config(model, 'vocab_size')
     if n and max(ids, default=0) >= n: raise ValueError(f'{name}: got the token id {max(ids)}, wanted less than {n}, the size of the vocabulary')
 
-# %% ../nbs/13_generate.ipynb #46c5a8d5
+# %% ../nbs/13_generate.ipynb #d1bda9b7
 def _room(model, ids, cache):
     "How many tokens can be decoded after `ids`; ContextFull if none"
     limit, held = context_limit(model), _held(cache)
@@ -274,7 +274,7 @@ def _room(model, ids, cache):
     if room < 1: raise ContextFull(f'the context is full: this model takes {limit} tokens, and there would be {held + len(ids)}')
     return room
 
-# %% ../nbs/13_generate.ipynb #036c4cb0
+# %% ../nbs/13_generate.ipynb #2cea39e0
 def _tokens(model, last, cache, sampler, ahead=None):
     "Endless token ids after the token `last`, one forward pass each; `ahead`: queue the next pass before giving out a token"
     ahead = mx.default_device() != mx.cpu if ahead is None else ahead
@@ -285,7 +285,7 @@ def _tokens(model, last, cache, sampler, ahead=None):
         yield y.item()
         y = nxt if ahead else step(y)
 
-# %% ../nbs/13_generate.ipynb #4953f47b
+# %% ../nbs/13_generate.ipynb #3559704d
 @contextlib.contextmanager
 def _wired():
     "On a Mac, keep the model resident while generating; elsewhere nothing"
@@ -294,13 +294,13 @@ def _wired():
     try: yield
     finally: mx.synchronize(); mx.set_wired_limit(old)
 
-# %% ../nbs/13_generate.ipynb #f88e434b
+# %% ../nbs/13_generate.ipynb #21cd2e87
 def _reason(n, ended, max_tokens, room, cancel):
     "Why the answer ends with its n-th token, or None"
     return ('stop' if ended else 'length' if n >= max_tokens else 'context' if n >= room
             else 'cancelled' if cancel and cancel() else None)
 
-# %% ../nbs/13_generate.ipynb #95ec3fc8
+# %% ../nbs/13_generate.ipynb #578ffdc8
 def _pieces(model, tokenizer, ids, cache, sampler, max_tokens, room, prefill_chunk, stops, progress, cancel):
     "The pieces of the answer to `ids`"
     t0, eos, words = time.perf_counter(), eos_ids(tokenizer), Detokenizer(tokenizer)
@@ -314,12 +314,21 @@ def _pieces(model, tokenizer, ids, cache, sampler, max_tokens, room, prefill_chu
         yield Piece(text, token, why, len(ids), t1 - t0, n, time.perf_counter() - t1)
         if why: return
 
-# %% ../nbs/13_generate.ipynb #597ace08
+# %% ../nbs/13_generate.ipynb #4b0e5585
 def _new_cache(model, kv):
     from turboquant.lm import make_prompt_cache            # told in chapter 14
     return make_prompt_cache(model, kv=kv)
 
-# %% ../nbs/13_generate.ipynb #6dcc5612
+# %% ../nbs/13_generate.ipynb #ae0cfcd1
+def _fitting(model, cache):
+    "`cache`, if it has as many entries as `model` makes for itself, else ValueError"
+    from mlx_lm.models.cache import make_prompt_cache
+    n = len(make_prompt_cache(model))
+    if not isinstance(cache, (list, tuple)) or len(cache) != n:
+        raise ValueError(f'cache: got {len(cache) if isinstance(cache, (list, tuple)) else type(cache).__name__}, wanted a list of {n}, one for each layer that keeps one')
+    return cache
+
+# %% ../nbs/13_generate.ipynb #f4d7c986
 def stream(model, tokenizer, prompt, *, max_tokens=256, temp=0.0, top_p=1.0, top_k=0, min_p=0.0, repetition_penalty=None,
            logit_bias=None, seed=None, cache=None, kv='int4', prefill_chunk=None, stop=None, progress=None, cancel=None):
     """Yield a `Piece` (with `.text` and `.token`) for each token that `model` answers to `prompt`.
@@ -329,7 +338,7 @@ def stream(model, tokenizer, prompt, *, max_tokens=256, temp=0.0, top_p=1.0, top
     ids, sampler = encode(tokenizer, prompt), Sampler(temp, top_p, top_k, min_p, repetition_penalty, logit_bias, seed)
     for n, x in (('max_tokens', max_tokens), ('prefill_chunk', prefill_chunk or 1)): _within(n, x, 1, math.inf, whole=True)
     _known(model, 'prompt', ids); _known(model, 'logit_bias', logit_bias or {})
-    stops, cache = StopText(stop), _new_cache(model, kv) if cache is None else cache
+    stops, cache = StopText(stop), _new_cache(model, kv) if cache is None else _fitting(model, cache)
     sampler.see(ids)
     room = _room(model, ids, cache)
     return _wire(_pieces(model, tokenizer, ids, cache, sampler, max_tokens, room, prefill_chunk, stops, progress, cancel))
@@ -337,17 +346,17 @@ def stream(model, tokenizer, prompt, *, max_tokens=256, temp=0.0, top_p=1.0, top
 def _wire(it):
     with _wired(): yield from it
 
-# %% ../nbs/13_generate.ipynb #840324e0
+# %% ../nbs/13_generate.ipynb #b613bc83
 def generate(model, tokenizer, prompt, **kwargs):
     "The whole answer of `stream(model, tokenizer, prompt, **kwargs)` as one text"
     return ''.join(p.text for p in stream(model, tokenizer, prompt, **kwargs))
 
-# %% ../nbs/13_generate.ipynb #3039837c
+# %% ../nbs/13_generate.ipynb #96ccc852
 def common(a, b):
     "How many leading items `a` and `b` share"
     return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
-# %% ../nbs/13_generate.ipynb #913fd03a
+# %% ../nbs/13_generate.ipynb #92cbbc04
 def trim(cache, n):
     "Drop the last `n` tokens from every layer of `cache`; False if one cannot (some then may have)"
     if n == 0: return True
@@ -355,7 +364,7 @@ def trim(cache, n):
     try: return all([c.trim(n) == n for c in cache])
     except ValueError: return False
 
-# %% ../nbs/13_generate.ipynb #97a3122d
+# %% ../nbs/13_generate.ipynb #29f06c96
 class Chat:
     """A conversation with `model`. `send(text)` yields the answer's Pieces; `clear()` forgets it; `stats()` tells.
     `kv`: the cache format; `system`: the system message, else the template's own. Sampling as for `Sampler`."""
@@ -369,7 +378,7 @@ class Chat:
         self.running = None
         self.clear()
 
-# %% ../nbs/13_generate.ipynb #d1d95beb
+# %% ../nbs/13_generate.ipynb #8611f97c
 @patch
 def _close(self:Chat):
     "End an answer that its reader left standing"
@@ -391,7 +400,7 @@ def cancel(self:Chat):
     "End the running answer after the token it is at (or before the next chunk of the prompt)"
     self.cancelled = True
 
-# %% ../nbs/13_generate.ipynb #8560752e
+# %% ../nbs/13_generate.ipynb #be046146
 @patch
 def _settle(self:Chat, broken=False):
     "Make all layers hold the same tokens, and `ids` be those; `broken`: a pass may have ended halfway"
@@ -400,7 +409,7 @@ def _settle(self:Chat, broken=False):
     if not tell or broken and silent or not all(trim([c], c.offset - held) for c in tell): self._forget()
     self.ids = self.ids[:_held(self.cache)]
 
-# %% ../nbs/13_generate.ipynb #5d36206a
+# %% ../nbs/13_generate.ipynb #5f931f9b
 @patch
 def _reuse(self:Chat, ids):
     "Trim the cache to the beginning it shares with `ids`; returns the rest of `ids`, at least one token"
@@ -409,7 +418,7 @@ def _reuse(self:Chat, ids):
     self.ids = ids[:n]
     return ids[n:]
 
-# %% ../nbs/13_generate.ipynb #03f9d434
+# %% ../nbs/13_generate.ipynb #a1c0c20e
 @patch
 def send(self:Chat, text, progress=None):
     """Say `text` and yield the Pieces of the answer. An answer that is cut short stays in the history as far as it came;
@@ -422,7 +431,7 @@ def send(self:Chat, text, progress=None):
     self.running = self._answer(ask, ids, room, progress)
     return self.running
 
-# %% ../nbs/13_generate.ipynb #dc4fe575
+# %% ../nbs/13_generate.ipynb #b8e5ff7a
 @patch
 def _answer(self:Chat, ask, ids, room, progress):
     "The pieces, and the bookkeeping when they end"
@@ -440,7 +449,7 @@ def _answer(self:Chat, ask, ids, room, progress):
         self._settle(broken)
         if said: self.messages = ask + [dict(role='assistant', content=said)]
 
-# %% ../nbs/13_generate.ipynb #ed76aa37
+# %% ../nbs/13_generate.ipynb #d3ecb425
 def kv_bytes(cache):
     "(bytes in use, bytes of the same tokens in 16 bits) over all layers of `cache`"
     def one(c):
@@ -451,25 +460,25 @@ def kv_bytes(cache):
         return sum(a.nbytes for a in kv), sum(a.size for a in kv)*2
     return tuple(map(sum, zip(*map(one, cache)))) if cache else (0, 0)
 
-# %% ../nbs/13_generate.ipynb #c7c24a58
+# %% ../nbs/13_generate.ipynb #ed12be4b
 def size_text(n):
     "Bytes for people: 950 B, 41 KB, 3.02 GB (steps of 1000)"
     for unit in ('B', 'KB', 'MB', 'GB'):
         if n < 999.5 or unit == 'GB': return f'{n:.0f} {unit}' if n >= 99.5 or unit in ('B', 'KB') else f'{n:.3g} {unit}'
         n /= 1000
 
-# %% ../nbs/13_generate.ipynb #175d2897
+# %% ../nbs/13_generate.ipynb #b2956d87
 def kv_text(cache):
     "KV 41 KB, 3.6x smaller than fp16"
     used, half = kv_bytes(cache)
     ratio = half/used if used else 1
     return f'KV {size_text(used)}, ' + (f'{ratio:.1f}x smaller' if ratio >= .95 else f'{1/ratio:.1f}x larger') + ' than fp16'
 
-# %% ../nbs/13_generate.ipynb #cf7b53bc
+# %% ../nbs/13_generate.ipynb #22b0bcba
 _ends = dict(length=' · cut at {n} token{s} (--max-tokens)', context=' · the context is full (/clear starts anew)',
              cancelled=' · stopped')
 
-# %% ../nbs/13_generate.ipynb #2633e6b0
+# %% ../nbs/13_generate.ipynb #c8dc5822
 def answer_line(p, cache):
     "What the chat prints after an answer whose last Piece is `p`"
     n = p.generation_tokens
@@ -477,7 +486,7 @@ def answer_line(p, cache):
     why = _ends.get(p.finish_reason, '').format(n=n, s=s)
     return f'[{n} token{s} in {p.seconds:.1f} s ({p.generation_tps:.1f} tok/s) · {kv_text(cache)}{why}]'
 
-# %% ../nbs/13_generate.ipynb #3917c14a
+# %% ../nbs/13_generate.ipynb #114a5774
 def describe(model):
     "Parameters and how they are stored, as a text: 135M parameters, float32"
     n, kinds = 0, set()
@@ -491,7 +500,7 @@ def describe(model):
     count = f'{n/1e9:.1f}B' if n >= 1e9 else f'{n/1e6:.0f}M'
     return f'{count} parameters, {" and ".join(sorted(kinds))}'
 
-# %% ../nbs/13_generate.ipynb #b12d8ad0
+# %% ../nbs/13_generate.ipynb #298d19bf
 @patch
 def stats(self:Chat):
     """A dict: model, kv, kv_bytes and fp16_bytes, kv_text, context (tokens in use, limit), turns, backend, blas, and the
@@ -503,18 +512,18 @@ def stats(self:Chat):
                 backend=backend(), blas=blas_info(), turns=sum(m['role'] == 'user' for m in self.messages),
                 prompt_tps=last and last.prompt_tps, generation_tps=last and last.generation_tps)
 
-# %% ../nbs/13_generate.ipynb #97517da2
+# %% ../nbs/13_generate.ipynb #7365369b
 KV_FORMATS = ('int4', 'int4-token', 'k8v4', 'int8', 'fp16')
 
 class Quit(Exception):
     "Ends a command: a line for stderr and an exit code"
     def __init__(self, message, code=2): super().__init__(message); self.code = code
 
-# %% ../nbs/13_generate.ipynb #5fa6b538
+# %% ../nbs/13_generate.ipynb #fc014caa
 class _Parser(argparse.ArgumentParser):
     def error(self, message): self.exit(2, f'{self.prog}: {message} (--help lists the options)\n')
 
-# %% ../nbs/13_generate.ipynb #65da8060
+# %% ../nbs/13_generate.ipynb #2cffc954
 def _parser(prog, about, max_tokens):
     p = _Parser(prog=prog, description=about, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument('--model', default=argparse.SUPPRESS,
@@ -534,13 +543,13 @@ def _parser(prog, about, max_tokens):
     p.add_argument('--version', action='version', version=f'{prog} {__version__}')
     return p
 
-# %% ../nbs/13_generate.ipynb #436c8f48
+# %% ../nbs/13_generate.ipynb #163e4a97
 def _parse(parser, argv):
     "The options; those not given are None"
     names = ('model', 'prompt', 'system', 'repetition_penalty', 'seed', 'no_color', 'raw', 'stop')
     return parser.parse_args(argv, argparse.Namespace(**dict.fromkeys(names)))
 
-# %% ../nbs/13_generate.ipynb #f5b47189
+# %% ../nbs/13_generate.ipynb #e7284e6d
 def _sampling(a):
     "The sampling options as keywords, checked"
     kw = dict(temp=a.temp, top_p=a.top_p, top_k=a.top_k, min_p=a.min_p, repetition_penalty=a.repetition_penalty, seed=a.seed)
@@ -548,13 +557,13 @@ def _sampling(a):
     except ValueError as e: raise Quit('--' + re.sub('_(?=.*:)', '-', str(e), count=1)) from None
     return kw | dict(max_tokens=a.max_tokens)
 
-# %% ../nbs/13_generate.ipynb #745eaa3c
+# %% ../nbs/13_generate.ipynb #78e22599
 def _one_line(e, most=400):
     "An exception as one line"
     s = ' '.join(str(e).split()) or type(e).__name__
     return s if len(s) <= most else s[:most-1] + '…'
 
-# %% ../nbs/13_generate.ipynb #a811ed17
+# %% ../nbs/13_generate.ipynb #ef000d3a
 def _load(a):
     "(model, tokenizer, name) of --model"
     os.environ.setdefault('TRANSFORMERS_VERBOSITY', 'error'); os.environ.setdefault('TOKENIZERS_PARALLELISM', 'false')
@@ -564,13 +573,13 @@ def _load(a):
         return *load(path)[:2], os.path.basename(path.rstrip('/'))
     except Exception as e: raise Quit(f'cannot load {a.model or "the default model"}: {_one_line(e)}') from e
 
-# %% ../nbs/13_generate.ipynb #3753d9c2
+# %% ../nbs/13_generate.ipynb #89c31545
 def _typed(text):
     "An option's text, read as UTF-8 whatever the locale"
     try: return os.fsencode(text).decode('utf-8', 'replace')
     except UnicodeEncodeError: return text
 
-# %% ../nbs/13_generate.ipynb #cade58c8
+# %% ../nbs/13_generate.ipynb #dc750504
 def _given_prompt(a):
     "The one prompt to answer, or None when there is a person to talk to"
     text = a.prompt and _typed(a.prompt)
@@ -580,7 +589,7 @@ def _given_prompt(a):
     if text is not None and not text.strip(): raise Quit('--prompt is empty')
     return text
 
-# %% ../nbs/13_generate.ipynb #f946a041
+# %% ../nbs/13_generate.ipynb #cab63737
 @contextlib.contextmanager
 def _on_interrupt(stop):
     "Within, the first Ctrl-C calls `stop()`, the second raises KeyboardInterrupt"
@@ -591,7 +600,7 @@ def _on_interrupt(stop):
     try: yield
     finally: signal.signal(signal.SIGINT, old)
 
-# %% ../nbs/13_generate.ipynb #45a41593
+# %% ../nbs/13_generate.ipynb #26809705
 class _Screen:
     "Styled writing to `out`"
     def __init__(self, out, no_color=False):
@@ -601,7 +610,7 @@ class _Screen:
     def styled(self, code, s): return f'\x1b[{code}m{s}\x1b[0m' if self.color else s
     def note(self, s): self.write(self.styled(2, s) + '\n')
 
-# %% ../nbs/13_generate.ipynb #2c2e8928
+# %% ../nbs/13_generate.ipynb #0852e47f
 def _streamed(pieces, screen, cancel):
     "Print an answer as it comes; returns its last Piece"
     p = None
@@ -610,7 +619,7 @@ def _streamed(pieces, screen, cancel):
     screen.write('\n')
     return p
 
-# %% ../nbs/13_generate.ipynb #8d974397
+# %% ../nbs/13_generate.ipynb #b6a3d663
 def _once(chat, text, screen, notes):
     "Answer `text`, then the line on `notes`; returns the exit code"
     try: p = _streamed(chat.send(text, progress=progress_bar()), screen, chat.cancel)
@@ -618,14 +627,14 @@ def _once(chat, text, screen, notes):
     notes.note(answer_line(p, chat.cache))
     return 130 if p.finish_reason == 'cancelled' else 0
 
-# %% ../nbs/13_generate.ipynb #004bf129
+# %% ../nbs/13_generate.ipynb #50a5d187
 _help = """/clear   forget the conversation and empty the cache   (also: clear)
 /stats   the model, the cache, the speeds
 /help    this
 /quit    leave   (also: quit, exit, Ctrl-D)
 Ctrl-C   stop an answer"""
 
-# %% ../nbs/13_generate.ipynb #d21cc6d4
+# %% ../nbs/13_generate.ipynb #d220cdf3
 def _stats_text(s, name):
     (used, limit), turns = s['context'], s['turns']
     fast = lambda n: f'{n:.1f} tok/s' if n else '–'
@@ -634,7 +643,7 @@ def _stats_text(s, name):
                 speed=f"prefill {fast(s['prompt_tps'])}, decode {fast(s['generation_tps'])} (last answer)")
     return '\n'.join(f'{k:8} {v}' for k, v in rows.items())
 
-# %% ../nbs/13_generate.ipynb #e8b96c73
+# %% ../nbs/13_generate.ipynb #69c3cf09
 def _command(line, chat, name):
     "The reply to a command, None to leave, or False when `line` is no command"
     word = line.split()[0].lower()
@@ -645,13 +654,13 @@ def _command(line, chat, name):
     if word == '/help': return _help
     return f'Unknown command {word}: /help lists them.' if re.fullmatch(r'/[a-z?-]+', word) else False
 
-# %% ../nbs/13_generate.ipynb #48a5457f
+# %% ../nbs/13_generate.ipynb #325b9723
 def _ask(screen):
     "One line from the person; EOFError on Ctrl-D. With readline, escape codes are marked as having no width"
     mark = '\x01\x1b[1m\x02> \x01\x1b[0m\x02' if screen.color and 'readline' in sys.modules else '> '
     return input(mark)
 
-# %% ../nbs/13_generate.ipynb #6f3f094f
+# %% ../nbs/13_generate.ipynb #6cd710e4
 def _talk(chat, name, screen):
     "The conversation; returns the exit code"
     with contextlib.suppress(ImportError): import readline                     # history and editing where there is one
@@ -671,14 +680,14 @@ def _talk(chat, name, screen):
         if reply: screen.note(reply)
         else: _turn(chat, line, screen)
 
-# %% ../nbs/13_generate.ipynb #c3c79ce8
+# %% ../nbs/13_generate.ipynb #232891c5
 def _turn(chat, line, screen):
     "One answer in the chat, with its line; nothing that happens to it ends the program"
     try: screen.note(answer_line(_streamed(chat.send(line, progress=progress_bar()), screen, chat.cancel), chat.cache))
     except ContextFull as e: screen.note(f'{e}: /clear starts anew.')
     except KeyboardInterrupt: screen.write('\n'); screen.note('[broken off]')
 
-# %% ../nbs/13_generate.ipynb #1450b00e
+# %% ../nbs/13_generate.ipynb #9c2be9f6
 def _streams():
     "UTF-8 on all three streams; one that is closed becomes the null device"
     for name, mode in (('stdin', 'r'), ('stdout', 'w'), ('stderr', 'w')):
@@ -686,12 +695,12 @@ def _streams():
         s = getattr(sys, name)
         if hasattr(s, 'reconfigure'): s.reconfigure(encoding='utf-8', errors='replace')
 
-# %% ../nbs/13_generate.ipynb #6602c3e4
+# %% ../nbs/13_generate.ipynb #93da66aa
 def _mute():
     "Nothing more can be written: keep the interpreter from trying at its end"
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-# %% ../nbs/13_generate.ipynb #aa753868
+# %% ../nbs/13_generate.ipynb #f4a7799f
 def _run(prog, body):
     "Call `body()` and turn what it raises into a line and an exit code"
     _streams()
@@ -704,7 +713,7 @@ def _run(prog, body):
     except OSError as e: _mute(); print(f'{prog}: cannot write: {e}', file=sys.stderr); return 1
     except (ValueError, RuntimeError) as e: print(f'{prog}: {_one_line(e)}', file=sys.stderr); return 1
 
-# %% ../nbs/13_generate.ipynb #09f7c6bf
+# %% ../nbs/13_generate.ipynb #bcdf3bd9
 def chat_main(argv=None):
     "The command turboquant-chat: a conversation, or one answer to --prompt or stdin; returns the exit code"
     a = _parse(_parser('turboquant-chat', 'Chat with a language model whose KV cache stays in 4 bits.', 512), argv)
@@ -717,7 +726,7 @@ def chat_main(argv=None):
         return _talk(chat, name, out) if text is None else _once(chat, text, out, err)
     return _run('turboquant-chat', body)
 
-# %% ../nbs/13_generate.ipynb #1dfa3da3
+# %% ../nbs/13_generate.ipynb #9364cd25
 def _one_answer(a, kw, text):
     "The body of turboquant-generate"
     model, tokenizer, name = _load(a)
@@ -731,7 +740,7 @@ def _one_answer(a, kw, text):
     _Screen(sys.stderr, a.no_color).note(answer_line(p, cache))
     return 130 if p.finish_reason == 'cancelled' else 0
 
-# %% ../nbs/13_generate.ipynb #c8577524
+# %% ../nbs/13_generate.ipynb #be7fa359
 def generate_main(argv=None):
     "The command turboquant-generate: the answer to --prompt or stdin; returns the exit code"
     p = _parser('turboquant-generate', 'Generate a text from a model whose KV cache stays in 4 bits.', 256)

@@ -4,20 +4,20 @@
 
 # %% auto #0
 __all__ = ['SHAPES', 'side_by_side', 'queued', 'case', 'candidates', 'must_read', 'read_bandwidth', 'info', 'measure', 'show',
-           'check', 'sdpa_main', 'check_main', 'parser', 'main']
+           'copy_cost', 'check', 'sdpa_main', 'check_main', 'copy_main', 'parser', 'main']
 
-# %% ../nbs/16_benchmarks.ipynb #d12287f4
+# %% ../nbs/16_benchmarks.ipynb #2005dd49
 import argparse, json, os, platform, statistics, subprocess, sys, time
 from importlib.metadata import version
 
-# %% ../nbs/16_benchmarks.ipynb #291ac62e
+# %% ../nbs/16_benchmarks.ipynb #030787ba
 import turboquant                              # first: it may load a BLAS, which must come before MLX
 import mlx.core as mx
 from mlx_lm.models.base import quantized_scaled_dot_product_attention
 from .core import backend, sdpa_int4
 from .packing import Packed, pack, unpack
 
-# %% ../nbs/16_benchmarks.ipynb #9d7baf8b
+# %% ../nbs/16_benchmarks.ipynb #8d0d898f
 def side_by_side(fns, rounds=7, warmup=2, seconds=20):
     "Median seconds a call of each function in the dict `fns`, timed in turns; fewer rounds (at least 3) when they would take over `seconds`"
     for _ in range(warmup):
@@ -29,7 +29,7 @@ def side_by_side(fns, rounds=7, warmup=2, seconds=20):
         if r >= 2 and time.perf_counter() - t0 > seconds: break
     return {n: statistics.median(t) for n, t in took.items()}
 
-# %% ../nbs/16_benchmarks.ipynb #9cbf1e54
+# %% ../nbs/16_benchmarks.ipynb #c9bacf18
 def queued(fns, calls=20, rounds=5):
     "Median seconds a call of each function of an index in the dict `fns`: `calls` at once, in turns"
     took = {n: [] for n in fns}
@@ -41,7 +41,7 @@ def queued(fns, calls=20, rounds=5):
             if r: took[n].append((time.perf_counter() - t) / calls)
     return {n: statistics.median(t) for n, t in took.items()}
 
-# %% ../nbs/16_benchmarks.ipynb #e5b95524
+# %% ../nbs/16_benchmarks.ipynb #70272c1b
 SHAPES = {'mistral': (8, 4, 128), 'gemma4-sliding': (16, 2, 256), 'gemma4-global': (4, 8, 512), 'smollm2': (3, 3, 64)}   # (Hkv, G, D)
 
 def case(Hkv, G, D, N, L=1, dtype=mx.float32, k_axis=-2, g=64, seed=0):
@@ -55,7 +55,7 @@ def case(Hkv, G, D, N, L=1, dtype=mx.float32, k_axis=-2, g=64, seed=0):
     mx.eval(q, k, v, kp[:3], vp[:3], theirs)
     return dict(q=q, k=k, v=v, kp=kp, vp=vp, theirs=theirs, scale=D**-.5, g=g, D=D)
 
-# %% ../nbs/16_benchmarks.ipynb #d45342da
+# %% ../nbs/16_benchmarks.ipynb #3c371d20
 def candidates(c, fp16=False):
     "Name -> a call over the arrays of `case`"
     q, scale, g, f = c['q'], c['scale'], c['g'], mx.fast.scaled_dot_product_attention
@@ -68,14 +68,16 @@ def candidates(c, fp16=False):
         fns['MLX float16 SDPA'] = lambda: f(*h, scale=scale)
     return fns
 
-# %% ../nbs/16_benchmarks.ipynb #c8728d4d
+# %% ../nbs/16_benchmarks.ipynb #95613877
 def must_read(c):
     "Bytes of the packed K and V that one call reads"
     return sum(a.nbytes for p in (c['kp'], c['vp']) for a in p[:3])
 
-def read_bandwidth(mb=256, rounds=5):
+def read_bandwidth(mb=None, rounds=5):
     "Bytes a second at which MLX (on a GPU) or NumPy threads (on CPU cores) sum an array far larger than the caches"
-    if mx.default_device() != mx.cpu:
+    gpu = mx.default_device() != mx.cpu
+    mb = mb or (1024 if gpu else 256)
+    if gpu:
         xs = [mx.ones((mb * 2**18,)) for _ in range(4)]; mx.eval(xs)
         return mb * 2**20 / min(queued({'sum': lambda i: xs[i % 4].sum()}, rounds=rounds).values())
     import numpy as np
@@ -85,7 +87,7 @@ def read_bandwidth(mb=256, rounds=5):
         once = lambda: (t := time.perf_counter(), list(ex.map(np.sum, parts)), time.perf_counter() - t)[2]
         return sum(p.nbytes for p in parts) / statistics.median(once() for _ in range(rounds + 1))
 
-# %% ../nbs/16_benchmarks.ipynb #46095b5c
+# %% ../nbs/16_benchmarks.ipynb #7f8b96f3
 def info():
     "What this ran on, as a dict"
     from turboquant.blas import blas_info
@@ -94,7 +96,7 @@ def info():
                 platform=platform.platform(), device=str(mx.default_device()), device_name=str(dev.get('device_name', platform.processor() or platform.machine())),
                 backend=backend(), cpus=os.cpu_count(), blas=str(blas_info()))
 
-# %% ../nbs/16_benchmarks.ipynb #53981682
+# %% ../nbs/16_benchmarks.ipynb #fb6a738c
 def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=False, rounds=7):
     "One row of the table: every candidate's seconds at a shape of `SHAPES`, and the limit"
     c = case(*SHAPES[shape], N, L=L, dtype=dtype, k_axis=k_axis)
@@ -106,7 +108,7 @@ def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=Fal
     return dict(shape=shape, Hkv=SHAPES[shape][0], G=SHAPES[shape][1], D=SHAPES[shape][2], N=N, L=L, dtype=str(dtype)[9:], k_axis=k_axis,
                 seconds=took, bytes=must_read(c), limit=must_read(c) / bandwidth if bandwidth else None)
 
-# %% ../nbs/16_benchmarks.ipynb #f496f92d
+# %% ../nbs/16_benchmarks.ipynb #bfcf1770
 def show(row):
     "Print one row of `measure`"
     ours = row['seconds']['sdpa_int4']
@@ -114,7 +116,16 @@ def show(row):
     for n, t in row['seconds'].items():
         print(f"  {n:22}{t * 1e3:10.3f} ms" + (f"{t / ours:9.1f}x" if n != 'sdpa_int4' else f"   {row['bytes'] / t / 1e9:.1f} GB/s" + (f", {100 * row['limit'] / t:.0f} % of the read limit" if row['limit'] else '')))
 
-# %% ../nbs/16_benchmarks.ipynb #e7aac77e
+# %% ../nbs/16_benchmarks.ipynb #c900a145
+def copy_cost(N=65536, shape='gemma4-sliding', dtype=mx.float16):
+    "Seconds of one call over the first N slots of a buffer a quarter longer: read in place, and after the copy that contiguity would force"
+    c = case(*SHAPES[shape], N + N // 4, dtype=dtype)
+    kp, vp = ([a[:, :, :N // c['g'] if a.shape[2] < N else N] for a in p[:3]] for p in (c['kp'], c['vp']))
+    call = lambda f: sdpa_int4(c['q'], Packed(*map(f, kp), -2), Packed(*map(f, vp)), scale=c['scale'], group_size=c['g'])
+    fns = {'in place': lambda i=0: call(lambda a: a), 'copied first': lambda i=0: call(mx.contiguous)}
+    return side_by_side(fns) if mx.default_device() == mx.cpu else queued(fns)
+
+# %% ../nbs/16_benchmarks.ipynb #509b8505
 def check(cases=100, seed=0, seconds=1e9):
     "Errors of `sdpa_int4` against float64 over random calls, per dtype: cases, the worst error, its allowance, and seeds that failed"
     import numpy as np
@@ -133,7 +144,7 @@ def check(cases=100, seed=0, seconds=1e9):
         out[name] = dict(cases=n, worst_of_allowance=worst, allowance='1e-5' + (f' + {2 * eps:g} max|row|' if eps else ''), failed=bad)
     return out
 
-# %% ../nbs/16_benchmarks.ipynb #47f5114e
+# %% ../nbs/16_benchmarks.ipynb #e263df6f
 def _children(argv):
     "On a Linux CPU with a real BLAS installed: the same command again with MLX's own BLAS, then with the real one"
     for blas in ('off', 'auto'):
@@ -146,7 +157,7 @@ def _save(path, kind, rows):
     old.setdefault(kind, []).append(dict(command='turboquant-bench ' + ' '.join(sys.argv[1:]), info=info(), rows=rows))
     if path: json.dump(old, open(path, 'w'), indent=1)
 
-# %% ../nbs/16_benchmarks.ipynb #ee2f9cfb
+# %% ../nbs/16_benchmarks.ipynb #c22c52f8
 def sdpa_main(a):
     "turboquant-bench sdpa"
     from turboquant.blas import find_blas
@@ -164,7 +175,7 @@ def sdpa_main(a):
                 mx.clear_cache()
     _save(a.json, 'sdpa', rows)
 
-# %% ../nbs/16_benchmarks.ipynb #025d7226
+# %% ../nbs/16_benchmarks.ipynb #2df01c2c
 def check_main(a):
     "turboquant-bench check"
     i = info(); print(f"{i['device_name']}, backend {i['backend']}")
@@ -173,7 +184,14 @@ def check_main(a):
     _save(a.json, 'check', got)
     if any(r['failed'] for r in got.values()): sys.exit(1)
 
-# %% ../nbs/16_benchmarks.ipynb #d82bd121
+# %% ../nbs/16_benchmarks.ipynb #b5ede864
+def copy_main(a):
+    "turboquant-bench copy"
+    got = {N: copy_cost(N, a.shape) for N in a.N}
+    for N, t in got.items(): print(f"N = {N}: in place {t['in place'] * 1e6:.0f} us, copied first {t['copied first'] * 1e6:.0f} us ({t['copied first'] / t['in place']:.1f}x)")
+    _save(a.json, 'copy', got)
+
+# %% ../nbs/16_benchmarks.ipynb #9acc33d1
 def parser():
     "The command line of turboquant-bench"
     p = argparse.ArgumentParser('turboquant-bench', description='Time and check sdpa_int4 on the device MLX finds.')
@@ -184,7 +202,12 @@ def parser():
     s.add_argument('--dtype', choices=['float32', 'float16', 'bfloat16']); s.add_argument('--k-axis', nargs='+', type=int, choices=[-1, -2]); s.add_argument('--rounds', type=int, default=7)
     c = sub.add_parser('check', help='random calls against float64'); c.set_defaults(run=check_main)
     c.add_argument('--cases', type=int, default=200); c.add_argument('--seed', type=int, default=0); c.add_argument('--seconds', type=float, default=1e9, help='stop a dtype after this long')
-    for x in (s, c): x.add_argument('--json', help='append the results to this file')
+    y = sub.add_parser('copy', help='what a hidden copy of the cache would cost'); y.set_defaults(run=copy_main)
+    y.add_argument('--N', nargs='+', type=int, default=[8192, 65536]); y.add_argument('--shape', choices=list(SHAPES), default='gemma4-sliding')
+    from turboquant import quality
+    for name, help in (('quality', 'perplexity and KL of a model through each cache format'), ('facts', 'ten questions after a long passage')):
+        z = sub.add_parser(name, help=help); z.set_defaults(run=getattr(quality, f'{name}_main')); getattr(quality, f'{name}_arguments')(z)
+    for x in (s, c, y): x.add_argument('--json', help='append the results to this file')
     return p
 
 def main(argv=None):
@@ -194,5 +217,5 @@ def main(argv=None):
     elif a.what: a.run(a)
     else: p.print_help()
 
-# %% ../nbs/16_benchmarks.ipynb #49929c5f
+# %% ../nbs/16_benchmarks.ipynb #2fbd3fb1
 if __name__ == '__main__' and '__file__' in globals(): main()

@@ -8,16 +8,16 @@ __all__ = ['FLOATS', 'LOWEST', 'SDPA_LOADS', 'SDPA_HEADER', 'SDPA_SETUP', 'SDPA_
            'check', 'sdpa_oracle', 'sdpa_ops', 'random_call', 'plan', 'merge_launch', 'parts_launch', 'sdpa_launch',
            'sdpa_metal', 'backend', 'sdpa_int4']
 
-# %% ../nbs/04_sdpa_int4.ipynb #0ce26e0b
+# %% ../nbs/04_sdpa_int4.ipynb #a48fb326
 import functools, hashlib, importlib, importlib.util, os
 from dataclasses import dataclass
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/04_sdpa_int4.ipynb #6ea2f1f6
+# %% ../nbs/04_sdpa_int4.ipynb #c5776343
 from .packing import Packed, unpack
 
-# %% ../nbs/04_sdpa_int4.ipynb #17003845
+# %% ../nbs/04_sdpa_int4.ipynb #fb0d76b9
 @dataclass
 class Call:
     "One checked call of `sdpa_int4`: what every backend receives"
@@ -33,7 +33,7 @@ class Call:
     @property
     def per_row(self): return isinstance(self.start, mx.array)
 
-# %% ../nbs/04_sdpa_int4.ipynb #79fe8099
+# %% ../nbs/04_sdpa_int4.ipynb #dbae0f8f
 FLOATS = (mx.float32, mx.float16, mx.bfloat16)
 
 def _shape(x): return tuple(x.shape)
@@ -43,7 +43,7 @@ def _told(x):
     return repr(x) if isinstance(x, (int, float, str, bool, type(None))) else f"a {type(x).__module__}.{type(x).__name__}"
 def _bad(name, got, want): raise ValueError(f"sdpa_int4: `{name}` is {got}; expected {want}")
 
-# %% ../nbs/04_sdpa_int4.ipynb #3e3655aa
+# %% ../nbs/04_sdpa_int4.ipynb #6ba78b45
 def _check_arrays(name, p):
     "A Packed of three 4-dimensional arrays of the right dtypes"
     if not isinstance(p, (tuple, list)) or len(p) not in (3, 4): _bad(name, type(p).__name__, "a Packed or an mx.quantize triple")
@@ -55,7 +55,7 @@ def _check_arrays(name, p):
     if not isinstance(p.axis, int) or p.axis not in (-1, -2): _bad(f'{name}.axis', repr(p.axis), "-1 (groups along D) or -2 (groups along the sequence)")
     return p
 
-# %% ../nbs/04_sdpa_int4.ipynb #d2cddfa9
+# %% ../nbs/04_sdpa_int4.ipynb #dec9cd9f
 def _check_packed(name, p, B, N, bits, g):
     "`p` as a Packed, with its (Hkv, N, D); every shape must fit `bits` and group size `g`"
     p = _check_arrays(name, p)
@@ -69,7 +69,7 @@ def _check_packed(name, p, B, N, bits, g):
         if _shape(getattr(p, f)) != want: _bad(f'{name}.{f}', f"of shape {_shape(getattr(p, f))}", f"{want} beside codes {_shape(p.codes)} with bits {bits}, group_size {g}, axis {p.axis}")
     return p, H, n, D
 
-# %% ../nbs/04_sdpa_int4.ipynb #7e4d052a
+# %% ../nbs/04_sdpa_int4.ipynb #c6696363
 def _check_ints(s, n, N, ring):
     if s < 0: _bad('start', s, "0 or more")
     if n >= 2**31: _bad('length', n, "below 2**31")
@@ -90,7 +90,7 @@ def _check_extent(start, length, N, B, ring):
         for s, n in zip(*(x.tolist() if isinstance(x, mx.array) else [x] * B for x in vals)): _check_ints(s, n, N, ring)
     return [x.astype(mx.int32) if isinstance(x, mx.array) else mx.full((B,), x, dtype=mx.int32) for x in vals]
 
-# %% ../nbs/04_sdpa_int4.ipynb #77446bbe
+# %% ../nbs/04_sdpa_int4.ipynb #f87d0267
 def _check_exact(name, pair, B, Hkv, Dk, Dv):
     "An exact (k, v) pair and its length M: arrays (B, Hkv, M, Dk) and (B, Hkv, M, Dv); an empty one is None"
     if pair is None: return None, 0
@@ -111,14 +111,14 @@ def _positive(name, x, integer=False):
     if not ok or x <= 0: _bad(name, repr(x), f"None or a positive {'integer' if integer else 'number'}")
     return int(x) if integer else float(x)
 
-# %% ../nbs/04_sdpa_int4.ipynb #8ca2bdb9
+# %% ../nbs/04_sdpa_int4.ipynb #d9d33c9c
 def _check_mask(mask, want):
     "A boolean or additive mask broadcast (without a copy) to `want` = (B, Hq, L, positions)"
     if not isinstance(mask, mx.array) or mask.dtype not in (mx.bool_, *FLOATS): _bad('mask', _told(mask), "'causal', or a boolean or floating array")
     try: return mx.broadcast_to(mask, want)
     except ValueError: _bad('mask', _told(mask), f"one that broadcasts to (B, Hq, L, positions) = {want}")
 
-# %% ../nbs/04_sdpa_int4.ipynb #298a9f89
+# %% ../nbs/04_sdpa_int4.ipynb #7d1a1a38
 def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, start=0, length=None,
           ring=False, first=None, recent=None, group_size=64, bits=4) -> Call:
     "The arguments of `sdpa_int4`, checked, as a `Call`; ValueError names the argument, what came and what was expected"
@@ -148,7 +148,7 @@ def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, s
     return Call(q, k, v, float(scale), _positive('softcap', softcap), causal, window, mask, sinks, start, length, bool(ring),
                 first, recent, bits, groups, B, Hq, Hkv, L, N, Dk, Dv, F, R)
 
-# %% ../nbs/04_sdpa_int4.ipynb #c9b6df94
+# %% ../nbs/04_sdpa_int4.ipynb #4ee46c8e
 def _np64(x): return np.array(x.astype(mx.float32)).astype(np.float64)
 
 def _dense64(p, bits, g):
@@ -158,7 +158,7 @@ def _dense64(p, bits, g):
     up = lambda a: np.repeat(_np64(a), g, axis=p.axis)[:, :, :p.codes.shape[2]]
     return parts[0] * up(p.scales) + up(p.biases)
 
-# %% ../nbs/04_sdpa_int4.ipynb #cf57e0ec
+# %% ../nbs/04_sdpa_int4.ipynb #aceaf86e
 def _rows64(c):
     "For each batch row: slots of its packed keys in order, and the mask column of every key of its row"
     ext = lambda x: np.array(x).tolist() if c.per_row else [x] * c.B
@@ -168,7 +168,7 @@ def _rows64(c):
         packed, after = (slots, c.N) if c.per_row else (pos - s, n - s)
         yield slots, np.concatenate([np.arange(c.F), c.F + packed, c.F + after + np.arange(c.R)]).astype(int)
 
-# %% ../nbs/04_sdpa_int4.ipynb #21e77a58
+# %% ../nbs/04_sdpa_int4.ipynb #d7716da1
 def sdpa_oracle(q, k, v, **kw):
     """What `sdpa_int4` must equal: float64 attention over the dequantised K and V, a query at a time.
 
@@ -197,7 +197,7 @@ def sdpa_oracle(q, k, v, **kw):
                 out[b, h, i] = p @ vv[see] / (p.sum() + (0 if sinks is None else np.exp(sinks[h] - top)))
     return out
 
-# %% ../nbs/04_sdpa_int4.ipynb #097fa433
+# %% ../nbs/04_sdpa_int4.ipynb #bb3b0ea5
 LOWEST = -3.4028234e38          # where the running maximum starts: no score is below it, and exp(-inf - LOWEST) is 0, not NaN
 
 def _dense_tile(p, s0, s1, bits, g):
@@ -205,7 +205,7 @@ def _dense_tile(p, s0, s1, bits, g):
     cut = (lambda a: a[:, :, s0:s1]) if p.axis == -1 else (lambda a: a[:, :, s0 // g:-(-s1 // g)])
     return unpack(Packed(p.codes[:, :, s0:s1], cut(p.scales), cut(p.biases), p.axis), bits=bits, group_size=g, dtype=mx.float32)
 
-# %% ../nbs/04_sdpa_int4.ipynb #c4e29492
+# %% ../nbs/04_sdpa_int4.ipynb #c51d9be6
 def _tiles(c, tile):
     "The keys of a call in tiles: k, v, place in the row, mask column (both (B or 1, n)), and in use or None"
     if c.F: yield *c.first, mx.arange(c.F)[None], mx.arange(c.F)[None], None
@@ -221,7 +221,7 @@ def _tiles(c, tile):
     r = mx.arange(c.R)[None]
     if c.R: yield *c.recent, c.F + (ln - st) + r, c.F + (c.N if c.per_row else ln - st) + r, None
 
-# %% ../nbs/04_sdpa_int4.ipynb #6b80b2b4
+# %% ../nbs/04_sdpa_int4.ipynb #a742c22a
 def _visible(c, x, i0, i1, at, col, use):
     "Scores (B, Hkv, G, n, keys) of queries i0..i1 with softcap and masks applied, -inf where hidden"
     if c.softcap: x = c.softcap * mx.tanh(x / c.softcap)
@@ -237,7 +237,7 @@ def _visible(c, x, i0, i1, at, col, use):
         else: x = x + m.astype(mx.float32)
     return mx.where(see, x, -mx.inf)
 
-# %% ../nbs/04_sdpa_int4.ipynb #abc96b86
+# %% ../nbs/04_sdpa_int4.ipynb #51b40b18
 def _ops_rows(c, i0, i1, tile):
     "Queries i0..i1 of a call by tiles of keys: (B, Hq, i1-i0, Dv)"
     B, H, G, n = c.B, c.Hkv, c.G, i1 - i0
@@ -253,12 +253,12 @@ def _ops_rows(c, i0, i1, tile):
         o = o * shrink + (p.reshape(B, H, G * n, -1) @ v.astype(mx.float32)).reshape(o.shape)
     return mx.where(l == 0, 0, o / mx.where(l == 0, 1, l)).reshape(B, c.Hq, n, c.Dv).astype(c.q.dtype)
 
-# %% ../nbs/04_sdpa_int4.ipynb #2dc5045b
+# %% ../nbs/04_sdpa_int4.ipynb #b23fa0bc
 def sdpa_ops(c, tile=1024, rows=256):
     "A `Call` in plain MLX operations, a tile of keys and at most `rows` queries at a time: right everywhere, fast nowhere"
     return mx.concatenate([_ops_rows(c, i, min(i + rows, c.L), tile) for i in range(0, c.L, rows)], axis=2)
 
-# %% ../nbs/04_sdpa_int4.ipynb #f86fb4ab
+# %% ../nbs/04_sdpa_int4.ipynb #c9f9f5f6
 def random_call(rng, D=(64, 96, 128), L=(1, 1, 2, 7), N=(1, 31, 64, 257, 700), dtype=mx.float32, bits=((4, 4), (8, 8), (8, 4)), v_axes=(-1, -2),
                 groups=(32, 64, 128), masks=('none', 'causal', 'window', 'bool', 'add', 'both'), one_D=False):
     "Random arguments (q, k, v, kwargs) of a valid `sdpa_int4` call, drawn by the NumPy generator `rng`"
@@ -288,14 +288,14 @@ def random_call(rng, D=(64, 96, 128), L=(1, 1, 2, 7), N=(1, 31, 64, 257, 700), d
     if pick(0, 0, 1): kw['softcap'] = 20.
     return q, k, v, kw
 
-# %% ../nbs/04_sdpa_int4.ipynb #a05ae6d4
+# %% ../nbs/04_sdpa_int4.ipynb #82b5c2ad
 SDPA_LOADS = """
 // Four words in one read, from whichever address space MLX chose for the array.
 inline uint4 load4(const device uint* p) { return *(const device uint4*)p; }
 inline uint4 load4(const constant uint* p) { return *(const constant uint4*)p; }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #26e4ca38
+# %% ../nbs/04_sdpa_int4.ipynb #4f3ab64f
 SDPA_HEADER = """
 // Where element (b, hk, n, d) of an array lies, which may be a slice of a longer one; and the element.
 #define PLACE(x, n, d) (b * x##_strides[0] + hk * x##_strides[1] + (n) * x##_strides[2] + (d) * x##_strides[3])
@@ -335,7 +335,7 @@ inline float word_dot(uint w, Q q) {
 }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #4527926a
+# %% ../nbs/04_sdpa_int4.ipynb #58348477
 SDPA_SETUP = """
   constexpr int KPER = 32 / KBITS, VPER = 32 / VBITS;          // codes a word
   constexpr int VW = DV / VPER;                                // words a value
@@ -366,7 +366,7 @@ SDPA_SETUP = """
   threadgroup float ms[SG * ROWS], ls[SG * ROWS];
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #fcd6826e
+# %% ../nbs/04_sdpa_int4.ipynb #95ddeb30
 SDPA_QUERIES = """
   // Stage the queries: scaled, and divided by the lift of their place in a word.
   for (int x = tid; x < ROWS * DK / 4; x += SG * 32) {
@@ -389,7 +389,7 @@ SDPA_QUERIES = """
   }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #35183f03
+# %% ../nbs/04_sdpa_int4.ipynb #cff66753
 SDPA_RANGE = """
   // The row of keys: F exact, then the packed slots [first_slot, end), then R exact; in tiles of 32.
   const int begin = start[b], end = RING ? int(length[b]) : min(int(length[b]), N);
@@ -410,7 +410,7 @@ SDPA_RANGE = """
   const bool whole = k_codes_strides[3] == 1 && k_codes_strides[2] % 4 == 0 && k_codes_strides[1] % 4 == 0 && k_codes_strides[0] % 4 == 0;
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #13c549a3
+# %% ../nbs/04_sdpa_int4.ipynb #419398fb
 SDPA_TILE = """
   for (int t = split * each + sg; t < min((split + 1) * each, tiles); t += SG) {
     // Keys j in [j0, j1) of this tile are in use; key j stands at position `at + j` of the row.
@@ -424,7 +424,7 @@ SDPA_TILE = """
     const int slot0 = RING && isP ? off % N : off;
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #58bdce91
+# %% ../nbs/04_sdpa_int4.ipynb #fc67c29b
 SDPA_SCORES = """
     // Scores: lane = key.
     float s[4 * R4];
@@ -484,7 +484,7 @@ SDPA_SCORES = """
     }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #85dd5aa7
+# %% ../nbs/04_sdpa_int4.ipynb #2f4d8ec6
 SDPA_SOFTMAX = """
     // Softcap, masks, and one step of the online softmax for all 32 keys.
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -511,7 +511,7 @@ SDPA_SOFTMAX = """
     simdgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #ea321b96
+# %% ../nbs/04_sdpa_int4.ipynb #87d75b15
 SDPA_VALUES = """
     // Values: lane = dims. acc holds each dim times the lift of its place in the word.
     if (busy) for (int w = 0; w < WPL; w++) {
@@ -554,7 +554,7 @@ SDPA_VALUES = """
   }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #dcbedf3e
+# %% ../nbs/04_sdpa_int4.ipynb #31577e73
 SDPA_GATHER = """
   // Merge the simdgroups' states, then write this split's (m, l, o).
   for (int r = 0; r < ROWS; r++) {
@@ -597,7 +597,7 @@ SDPA_GATHER = """
     }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #1ed0782f
+# %% ../nbs/04_sdpa_int4.ipynb #461767cf
 SDPA_MERGE = """
   // One threadgroup a row. First the weight of each split, shared; then each thread sums its dims.
 #define OF(x, s) (s < splits ? part_##x[long(at) * splits + s] : more_##x[long(at) * (all - splits) + s - splits])
@@ -635,12 +635,12 @@ SDPA_MERGE = """
   }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #5ab6219f
+# %% ../nbs/04_sdpa_int4.ipynb #ec0abbe9
 SDPA_METAL = SDPA_SETUP + SDPA_QUERIES + SDPA_RANGE + SDPA_TILE + SDPA_SCORES + SDPA_SOFTMAX + SDPA_VALUES + SDPA_GATHER
 _INPUTS = ('q', 'k_codes', 'k_scales', 'k_biases', 'v_codes', 'v_scales', 'v_biases', 'first_k', 'first_v', 'recent_k', 'recent_v',
            'mask', 'start', 'length', 'dims', 'params')
 
-# %% ../nbs/04_sdpa_int4.ipynb #f3f0c988
+# %% ../nbs/04_sdpa_int4.ipynb #028d6095
 def plan(c, fill=256):
     "(rows a threadgroup serves, its simdgroups, splits of the keys) for a `Call`, aiming at `fill` threadgroups"
     wide = max(c.Dk, c.Dv) > 256
@@ -649,7 +649,7 @@ def plan(c, fill=256):
     tiles = sum(-(-n // 32) for n in (c.F, c.N if c.per_row else c.length - c.start, c.R))
     return rows, simds, max(1, min(-(-tiles // (2 * simds)), -(-fill // groups), 1024))
 
-# %% ../nbs/04_sdpa_int4.ipynb #a600ead8
+# %% ../nbs/04_sdpa_int4.ipynb #7dd50f20
 @functools.lru_cache(None)
 def _kernel(make, name, inputs, outputs, source, header):
     "One kernel object a text; the text's hash is part of its name"
@@ -660,7 +660,7 @@ def _kernel(make, name, inputs, outputs, source, header):
 def _type(dtype): return str(dtype).split('.')[-1]
 def _types(*arrays): return '_'.join([_type(x.dtype) for x in arrays])
 
-# %% ../nbs/04_sdpa_int4.ipynb #91de995e
+# %% ../nbs/04_sdpa_int4.ipynb #51168b78
 @functools.lru_cache(1024)
 def _small(dtype, *xs):
     a = mx.array(xs, dtype=dtype); mx.eval(a)
@@ -674,7 +674,7 @@ def _inputs(c, splits):
     return [mx.contiguous(c.q), *c.k[:3], *c.v[:3], *(c.first or (no, no)), *(c.recent or (no, no)),
             no if c.mask is None else c.mask, *ends, dims, _small(mx.float32, c.scale, c.softcap)]
 
-# %% ../nbs/04_sdpa_int4.ipynb #c20be43d
+# %% ../nbs/04_sdpa_int4.ipynb #434e8f7a
 def _flags(c, rows, simds, packed=True):
     "The template arguments of the first pass"
     mask = 0 if c.mask is None else 1 if c.mask.dtype == mx.bool_ else 2
@@ -682,7 +682,7 @@ def _flags(c, rows, simds, packed=True):
                      ROWS=rows, SG=simds, RING=int(c.ring), PER_ROW=int(c.per_row), CAUSAL=int(c.causal), WINDOW=int(c.window > 0),
                      SOFTCAP=int(c.softcap > 0), MASK=mask, PACKED=int(packed)).items())
 
-# %% ../nbs/04_sdpa_int4.ipynb #a941e752
+# %% ../nbs/04_sdpa_int4.ipynb #f61d1a3f
 def merge_launch(c, parts, make, header=SDPA_LOADS, more=None, **kw):
     "The second pass: the states `parts` = (m, l, o) of all splits, and of a second set `more`, to the output"
     sinks, P = _small(mx.float32, 0.) if c.sinks is None else c.sinks, c.B * c.Hq * c.L
@@ -691,7 +691,7 @@ def merge_launch(c, parts, make, header=SDPA_LOADS, more=None, **kw):
     return two(inputs=[*parts, *(more or parts), sinks, dims], template=[('T', c.q.dtype), ('DV', c.Dv), ('SINKS', int(c.sinks is not None)), ('THREADS', 128), ('MAX_SPLITS', 1024)],
                grid=(P * 128, 1, 1), threadgroup=(128, 1, 1), output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype], **kw)[0]
 
-# %% ../nbs/04_sdpa_int4.ipynb #9d3fa18c
+# %% ../nbs/04_sdpa_int4.ipynb #a2db6ecf
 def parts_launch(c, make, header=SDPA_LOADS, fill=256, packed=True, **kw):
     "The first pass: the state (m, l, o) of each row and split, (P,splits), (P,splits), (P,splits,Dv); without the packed keys if not `packed`"
     (rows, simds, splits), P = plan(c, fill) if packed else (*plan(c, fill)[:2], 1), c.B * c.Hq * c.L
@@ -706,12 +706,12 @@ def sdpa_launch(c, make, header=SDPA_LOADS, fill=256, **kw):
     `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the platform's part of the header; `fill`: threadgroups wanted."""
     return merge_launch(c, parts_launch(c, make, header, fill, **kw), make, header, **kw)
 
-# %% ../nbs/04_sdpa_int4.ipynb #8d786f62
+# %% ../nbs/04_sdpa_int4.ipynb #f1270aa7
 def sdpa_metal(c):
     "A `Call` on Apple's GPU through `mx.fast.metal_kernel`"
     return sdpa_launch(c, mx.fast.metal_kernel)
 
-# %% ../nbs/04_sdpa_int4.ipynb #898e7722
+# %% ../nbs/04_sdpa_int4.ipynb #f4332042
 BACKENDS = {'ops': sdpa_ops, 'metal': sdpa_metal}      # name -> function of a Call; chapter 6 adds 'cuda' and 'cpu'
 
 @functools.lru_cache(None)
@@ -719,7 +719,7 @@ def _load_backends():
     for m in ('turboquant.backends', 'turboquant.cuda'):
         if importlib.util.find_spec(m): importlib.import_module(m)
 
-# %% ../nbs/04_sdpa_int4.ipynb #0753482f
+# %% ../nbs/04_sdpa_int4.ipynb #c07e5c49
 def backend():
     "The backend of MLX's default device: 'metal', 'cuda', 'cpu' or 'ops'; TURBOQUANT_BACKEND overrides"
     _load_backends()
@@ -729,7 +729,7 @@ def backend():
     if mx.default_device() == mx.cpu: return 'cpu' if 'cpu' in BACKENDS else 'ops'
     return 'metal' if mx.metal.is_available() else 'cuda' if 'cuda' in BACKENDS else 'ops'
 
-# %% ../nbs/04_sdpa_int4.ipynb #32c0e0b7
+# %% ../nbs/04_sdpa_int4.ipynb #94757528
 def sdpa_int4(
     q,                  # queries, (B, Hq, L, D), float32, float16 or bfloat16
     k,                  # Packed keys over (B, Hkv, N, D), Hq a multiple of Hkv

@@ -7,36 +7,45 @@ __all__ = ['METAL_RUNTIME', 'METAL_PRELUDE', 'CompilerMissing', 'find_compiler',
            'MetalKernel', 'metal_kernel', 'Trace', 'coalescing', 'draw_lanes', 'draw_coalescing', 'draw_timeline',
            'step_lanes']
 
-# %% ../nbs/05_simulator.ipynb #f2bae2c9
-import ctypes,functools,hashlib,operator,os,platform,re,shutil,subprocess,sys,tempfile
+# %% ../nbs/05_simulator.ipynb #6920da1d
+import atexit,ctypes,functools,hashlib,operator,os,platform,re,shlex,shutil,subprocess,sys,tempfile
 from pathlib import Path
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 
-# %% ../nbs/05_simulator.ipynb #6fa6ed5f
+# %% ../nbs/05_simulator.ipynb #ffa8feb6
 class CompilerMissing(RuntimeError):
-    "No C++ compiler was found on this machine"
+    "No C++ compiler was found on this machine, or what was named is none"
 
-# %% ../nbs/05_simulator.ipynb #b36118fb
+# %% ../nbs/05_simulator.ipynb #b40ece6d
 @functools.lru_cache(maxsize=None)
-def _version(path):
-    "First line of the compiler's `--version`, or None where it does not run"
-    try: r = subprocess.run([path, '--version'], capture_output=True, text=True)
+def _version(*cmd):
+    "First line of what the compiler says to `--version`, or None where it does not run"
+    try: r = subprocess.run([*cmd, '--version'], capture_output=True, text=True)
     except OSError: return None
-    return r.stdout.splitlines()[0] if r.returncode == 0 and r.stdout else None
+    return r.stdout.splitlines()[0] if r.returncode == 0 and r.stdout.strip() else None
 
-# %% ../nbs/05_simulator.ipynb #cd471ff4
-def find_compiler() -> tuple:
-    "(path, version line) of the C++ compiler: $CXX, else the first of c++, g++, clang++; CompilerMissing if none"
+# %% ../nbs/05_simulator.ipynb #15dd3c71
+def _command(text):
+    "A command as a list that starts with the program's full path, or None where there is no such program"
+    if path := shutil.which(text): return [path]                 # a path with spaces in it, too
+    try: words = shlex.split(text)
+    except ValueError: return None                               # an open quote
+    path = words and shutil.which(words[0])
+    return [path, *words[1:]] if path else None
+
+# %% ../nbs/05_simulator.ipynb #4adc4538
+def find_compiler() -> tuple:  # ([path, *arguments], version line)
+    "The C++ compiler: $CXX, else the first of c++, g++, clang++. Raises `CompilerMissing` if there is none"
     tried = [os.environ['CXX']] if os.environ.get('CXX') else ['c++', 'g++', 'clang++']
     for name in tried:
-        path = shutil.which(name)
-        if path and (v := _version(path)): return path, v
+        cmd = _command(name)
+        if cmd and (v := _version(*cmd)): return cmd, v
     raise CompilerMissing(f"no C++ compiler: tried {', '.join(tried)}. Install g++ or clang++ "
         "(Debian: apt install g++; macOS: xcode-select --install) or set CXX")
 
-# %% ../nbs/05_simulator.ipynb #703bbd48
+# %% ../nbs/05_simulator.ipynb #898ebf09
 @functools.lru_cache(maxsize=None)
 def _cpu():
     "A string that differs between processors that run different instructions"
@@ -47,55 +56,85 @@ def _cpu():
     keys = ('model name', 'flags', 'Features', 'CPU part')
     return platform.machine() + ''.join(sorted({l for l in lines if l.startswith(keys)}))
 
-# %% ../nbs/05_simulator.ipynb #3b6baae8
+# %% ../nbs/05_simulator.ipynb #1f3ccc91
+_own = []
+
+def _own_folder():
+    "A folder that only this process and its children use, made once and removed when the process ends"
+    if not _own or not os.path.isdir(_own[0]):
+        _own[:] = [tempfile.mkdtemp(prefix='turboquant-')]       # nobody else may enter: mode 700
+        atexit.register(lambda d, pid: os.getpid() == pid and shutil.rmtree(d, ignore_errors=True),
+                        _own[0], os.getpid())
+    return Path(_own[0])
+
+# %% ../nbs/05_simulator.ipynb #23b3edec
 def cache_folder() -> Path:
-    "Where compiled libraries are kept: turboquant/ in $XDG_CACHE_HOME or ~/.cache"
-    root = os.environ.get('XDG_CACHE_HOME') or Path.home()/'.cache'
-    p = Path(root)/'turboquant'
-    p.mkdir(parents=True, exist_ok=True)
-    return p
+    """Where compiled libraries are kept: turboquant/ in $XDG_CACHE_HOME or ~/.cache.
 
-# %% ../nbs/05_simulator.ipynb #766ef90b
-def _run(cmd):
-    "Run a compiler; its complaints become a RuntimeError"
-    r = subprocess.run(cmd, capture_output=True, text=True)
-    if r.returncode: raise RuntimeError(f"{' '.join(cmd)}\n{r.stderr.strip()}")
+    Where that cannot be made or written, a private temporary folder, the same one for the process's life."""
+    try:
+        p = Path(os.environ.get('XDG_CACHE_HOME') or Path.home()/'.cache')/'turboquant'
+        p.mkdir(parents=True, exist_ok=True)
+        if os.access(p, os.W_OK | os.X_OK): return p
+    except (OSError, RuntimeError): pass                         # RuntimeError: no home folder is known
+    return _own_folder()
 
-# %% ../nbs/05_simulator.ipynb #5e6b15fd
+# %% ../nbs/05_simulator.ipynb #b89af91d
+def _run(cmd, out):
+    "Run a compiler that is to write the file `out`; its complaints become a RuntimeError"
+    r = subprocess.run([*cmd, '-o', str(out)], capture_output=True, text=True)
+    if r.returncode: raise RuntimeError(f"{shlex.join(cmd)}\n{r.stderr.strip()}")
+    if not out.exists() or not out.stat().st_size:
+        raise CompilerMissing(f"{cmd[0]} ended well but wrote nothing: it is no C++ compiler. Set CXX to one")
+
+# %% ../nbs/05_simulator.ipynb #2f3083a4
 _loaded = {}
 _LINK = ('-l', '-L', '-Wl,', '-pthread', '-undefined', 'dynamic_lookup', '-framework')
 
-# %% ../nbs/05_simulator.ipynb #1cd3935b
+# %% ../nbs/05_simulator.ipynb #93ea01f6
+def _build(cxx, source, flags, folder, stem):
+    "Compile `source` to a shared library in `folder`, through a folder of its own and a rename. Returns its path"
+    with tempfile.TemporaryDirectory(dir=folder) as d:
+        src, obj, lib = (Path(d)/f for f in ('k.cpp', 'k.o', 'k.so'))
+        src.write_text(source)
+        link = [f for f in flags if f.startswith(_LINK)]
+        comp = [f for f in flags if not f.startswith(_LINK) or f == '-pthread']
+        _run([*cxx, '-std=c++17', '-fPIC', *comp, '-c', str(src)], obj)
+        _run([*cxx, '-shared', str(obj), *link], lib)
+        path = folder/f'{stem}-{_digest(lib)}.so'
+        os.replace(lib, path)
+    return path
+
+# %% ../nbs/05_simulator.ipynb #62f2f30d
+def _digest(path): return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+def _kept(folder, stem):
+    "The path of the library `stem` in the cache, or None; a damaged file is removed"
+    for p in folder.glob(f'{stem}-*.so'):
+        try:
+            if p.stem.endswith('-' + _digest(p)): return p
+            p.unlink()
+        except OSError: pass                                     # gone meanwhile, or not ours
+
+# %% ../nbs/05_simulator.ipynb #ba176b34
 def compile_cpp(source: str,             # C++17 text; functions to be called are extern "C"
                 name: str = 'kernel',    # used in file names only
                 flags: list = ()         # further compiler and linker flags, such as -O3
                ) -> ctypes.CDLL:         # the loaded library; its path is ._name
     """Compile C++ text into a shared library and load it, or load it from the cache.
 
-    The key is a hash of source, flags, compiler path and version, and CPU; safe when processes race.
-    Raises `CompilerMissing` where there is no compiler, RuntimeError with the compiler's text where it refuses."""
-    cxx, version = find_compiler()
-    flags = list(flags)
-    key = hashlib.sha256('\0'.join([source, *flags, cxx, version, _cpu()]).encode()).hexdigest()[:24]
-    path = cache_folder()/f'{name}-{key}.so'
-    if str(path) not in _loaded:
-        if not path.exists(): _build(cxx, source, path, flags)
-        _loaded[str(path)] = ctypes.CDLL(str(path))
-    return _loaded[str(path)]
+    The key is a hash of source, flags, compiler and its version, and CPU; safe when processes race.
+    Raises `CompilerMissing` where there is no compiler, RuntimeError with the compiler's text where it refuses,
+    OSError where the library can nowhere be written or not be loaded."""
+    (cxx, version), flags, folder = find_compiler(), list(flags), cache_folder()
+    key = hashlib.sha256('\0'.join([source, *flags, *cxx, version, _cpu()]).encode()).hexdigest()[:24]
+    at = (str(folder), name, key)
+    if at not in _loaded:
+        stem = f'{name}-{key}'
+        _loaded[at] = ctypes.CDLL(str(_kept(folder, stem) or _build(cxx, source, flags, folder, stem)))
+    return _loaded[at]
 
-# %% ../nbs/05_simulator.ipynb #cbd787db
-def _build(cxx, source, path, flags):
-    "Compile `source` to the shared library `path`, through a folder of its own and a rename"
-    with tempfile.TemporaryDirectory(dir=path.parent) as d:
-        src, obj, lib = (Path(d)/f for f in ('k.cpp', 'k.o', 'k.so'))
-        src.write_text(source)
-        link = [f for f in flags if f.startswith(_LINK)]
-        comp = [f for f in flags if not f.startswith(_LINK) or f == '-pthread']
-        _run([cxx, '-std=c++17', '-fPIC', *comp, '-c', str(src), '-o', str(obj)])
-        _run([cxx, '-shared', str(obj), '-o', str(lib), *link])
-        os.replace(lib, path)
-
-# %% ../nbs/05_simulator.ipynb #9a26e4de
+# %% ../nbs/05_simulator.ipynb #d052fb89
 _RT_FIBER = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -114,7 +153,7 @@ _RT_FIBER = r'''
 extern "C" void mk_switch(void** save, void* to);
 '''
 
-# %% ../nbs/05_simulator.ipynb #b5940c93
+# %% ../nbs/05_simulator.ipynb #31c0428b
 _RT_FIBER += r'''
 #ifdef __x86_64__
 asm(".text\n.globl " SYM("mk_switch") "\n"
@@ -131,7 +170,7 @@ static void* fiber(char* top, void (*f)()) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #213b4011
+# %% ../nbs/05_simulator.ipynb #df938907
 _RT_FIBER += r'''
 #else
 asm(".text\n.p2align 2\n.globl " SYM("mk_switch") "\n"
@@ -156,7 +195,7 @@ static void* fiber(char* top, void (*f)()) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #b562ce98
+# %% ../nbs/05_simulator.ipynb #926ccb98
 _RT_FIBER += r'''
 #else
 #include <ucontext.h>
@@ -181,7 +220,7 @@ static void* fiber(char* top, void (*f)()) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #a6445e7d
+# %% ../nbs/05_simulator.ipynb #c2f0a26d
 _RT_STATE = r'''
 enum { READY, AT_GROUP, AT_SIMD, AT_QUAD, DONE };
 enum { FLAG_DEVICE = 1, FLAG_TG = 2 };
@@ -200,7 +239,7 @@ struct Lane {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #7f6f6855
+# %% ../nbs/05_simulator.ipynb #570d7627
 _RT_STATE += r'''
 struct Meet {  // where the lanes of one simdgroup (or quad) hand each other a value
   alignas(64) char slot[32][32];
@@ -216,7 +255,7 @@ struct Pair {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #1f955f7a
+# %% ../nbs/05_simulator.ipynb #d7900af1
 _RT_STATE += r'''
 struct Shadow {  // what is known of one byte of threadgroup memory
   uint32_t gen, w_tg, w_sg, r_tg, r_sg, r2_sg, rmask;
@@ -230,7 +269,7 @@ struct Owner {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #4a68e722
+# %% ../nbs/05_simulator.ipynb #3f92d112
 _RT_STATE += r'''
 struct Buffer {
   char *lo, *hi;
@@ -254,7 +293,7 @@ struct SiteInfo {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #82a22456
+# %% ../nbs/05_simulator.ipynb #da1a1946
 _RT_STATE += r'''
 struct Event {
   uint32_t group, step;
@@ -275,7 +314,7 @@ struct Ids {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #6284fb98
+# %% ../nbs/05_simulator.ipynb #39d4cb44
 _RT_STATE += r'''
 struct Launch {
   uint32_t grid[3], tg[3], groups[3];
@@ -293,7 +332,7 @@ struct Launch {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #2db0e866
+# %% ../nbs/05_simulator.ipynb #cff6127c
 _RT_STATE += r'''
 struct Worker {
   Launch* L;
@@ -338,7 +377,7 @@ static uint64_t rnd(Worker* w) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #77d6178f
+# %% ../nbs/05_simulator.ipynb #a9f1c013
 _RT_ERRORS = r'''
 static void fail(
     const char* text, int lane, int line, const char* file, uint64_t pc = 0, uint64_t pc2 = 0) {
@@ -364,7 +403,7 @@ static void fail(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #2e021ee2
+# %% ../nbs/05_simulator.ipynb #b3ef2733
 _RT_SCHEDULER = r'''
 static void event(Worker* w, int kind, int where, int64_t off, unsigned size, uint64_t pc) {
   Launch* L = w->L;
@@ -390,7 +429,7 @@ static int pop(Worker* w) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #57daab17
+# %% ../nbs/05_simulator.ipynb #8097227a
 _RT_SCHEDULER += r'''
 static void release_simd(Worker* w, int scope, int unit, Pair* p) {
   int width = scope == AT_QUAD ? 4 : 32, lo = unit * width, hi = lo + width < w->n ? lo + width : w->n;
@@ -404,7 +443,7 @@ static void release_simd(Worker* w, int scope, int unit, Pair* p) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #fad4300b
+# %% ../nbs/05_simulator.ipynb #5d7608aa
 _RT_SCHEDULER += r'''
 static int listing(char* s, size_t cap, Worker* w, int lo, int hi, bool (*in)(Lane&), int max = 4) {
   int n = 0, shown = 0;
@@ -424,7 +463,7 @@ static int listing(char* s, size_t cap, Worker* w, int lo, int hi, bool (*in)(La
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #dd99e8bb
+# %% ../nbs/05_simulator.ipynb #3381fbf0
 _RT_SCHEDULER += r'''
 static void stuck(Worker* w) {
   char text[900], who[120], rest[300] = "";
@@ -455,7 +494,7 @@ static void stuck(Worker* w) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #317b73e1
+# %% ../nbs/05_simulator.ipynb #0da5b6a7
 _RT_SCHEDULER += r'''
 static bool unstick(Worker* w) {  // unchecked: as hardware does, the lanes that are here go on
   for (int scope = AT_QUAD; scope >= AT_SIMD; scope--) {
@@ -478,7 +517,7 @@ static bool unstick(Worker* w) {  // unchecked: as hardware does, the lanes that
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #e52afdb9
+# %% ../nbs/05_simulator.ipynb #93c6c984
 _RT_SCHEDULER += r'''
 static void yield_from(Worker* w, void** save) {
   if (!w->nready) {
@@ -498,7 +537,7 @@ static void yield_from(Worker* w, void** save) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #08ca5d2c
+# %% ../nbs/05_simulator.ipynb #b56da547
 _RT_SCHEDULER += r'''
 static void flush(Worker* w);
 static void body() {
@@ -525,7 +564,7 @@ static void body() {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #f0ce019c
+# %% ../nbs/05_simulator.ipynb #20283216
 _RT_SCHEDULER += r'''
 static void clear(Pair& p) {
   p.cur = 0;
@@ -568,7 +607,7 @@ static void run_group(Worker* w, uint64_t g) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #f87bd864
+# %% ../nbs/05_simulator.ipynb #e912eb8c
 _RT_MEETINGS = r'''
 extern "C" void* rt_meet(
     int scope, const char* op, const void* v, unsigned size, int line, const char* file) {
@@ -610,7 +649,7 @@ extern "C" void* rt_meet(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #00c11a95
+# %% ../nbs/05_simulator.ipynb #35d65684
 _RT_MEETINGS += r'''
 extern "C" void rt_barrier(int scope, unsigned flags, const char* op, int line, const char* file) {
   Worker* w = W;
@@ -662,7 +701,7 @@ extern "C" void rt_barrier(int scope, unsigned flags, const char* op, int line, 
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #19609815
+# %% ../nbs/05_simulator.ipynb #dd1a38b0
 _RT_MEETINGS += r'''
 extern "C" void rt_spin() {  // called by atomics, so that a lane that waits for another lets it run
   Worker* w = W;
@@ -677,7 +716,7 @@ extern "C" void rt_fail(const char* text, int line, const char* file, uint64_t p
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b19ed6b4
+# %% ../nbs/05_simulator.ipynb #098f62c8
 _RT_MEMORY = r'''
 extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, int line, const char* file) {
   Worker* w = W;
@@ -706,7 +745,7 @@ extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, in
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #63900ea1
+# %% ../nbs/05_simulator.ipynb #6c2efe5c
 _RT_RACES = r'''
 static bool wrote_before(Worker* w, Lane& me, int who, uint32_t tg, uint32_t sg) {
   return who == w->cur || tg < me.tg || (who / 32 == w->cur / 32 && sg < me.sg);
@@ -716,7 +755,7 @@ static bool read_before(Worker* w, Lane& me, int who, uint32_t sg) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ac10521d
+# %% ../nbs/05_simulator.ipynb #efbf2c35
 _RT_RACES += r'''
 static void flush(Worker* w) {
   auto& p = w->pend;
@@ -740,7 +779,7 @@ static void pending(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #90d87379
+# %% ../nbs/05_simulator.ipynb #07fae27a
 _RT_RACES += r'''
 static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, uint64_t pc) {
   int k = (int)((p - w->arena) / SLOT);
@@ -757,7 +796,7 @@ static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, u
   if (w->L->trace) event(w, write, 1000 + k, off, n, pc);
 '''
 
-# %% ../nbs/05_simulator.ipynb #57554576
+# %% ../nbs/05_simulator.ipynb #25df466b
 _RT_RACES += r'''
   Lane& me = w->lane[w->cur];
   int i = w->cur;
@@ -798,7 +837,7 @@ _RT_RACES += r'''
     }
 '''
 
-# %% ../nbs/05_simulator.ipynb #623aea48
+# %% ../nbs/05_simulator.ipynb #2e5831a0
 _RT_RACES += r'''
     if (write) {
       int bad = -1;
@@ -837,7 +876,7 @@ _RT_RACES += r'''
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #6cedead9
+# %% ../nbs/05_simulator.ipynb #49a353e5
 _RT_BUFFERS = r'''
 static void buf_access(Worker* w, int k, char* p, unsigned n, bool write, bool atomic, uint64_t pc) {
   Buffer& b = w->L->bufs[k];
@@ -857,7 +896,7 @@ static void buf_access(Worker* w, int k, char* p, unsigned n, bool write, bool a
   if (!b.writable) return;
 '''
 
-# %% ../nbs/05_simulator.ipynb #c143c20f
+# %% ../nbs/05_simulator.ipynb #c9412f3d
 _RT_BUFFERS += r'''
   Lane& me = w->lane[w->cur];
   if (!write && !b.ready)
@@ -903,7 +942,7 @@ _RT_BUFFERS += r'''
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8a09c235
+# %% ../nbs/05_simulator.ipynb #25ba5e36
 _RT_BUFFERS += r'''
 static void access(char* p, unsigned n, bool write, bool atomic, uint64_t pc, bool lenient = false) {
   Worker* w = W;
@@ -930,7 +969,7 @@ static void access(char* p, unsigned n, bool write, bool atomic, uint64_t pc, bo
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #867a0b02
+# %% ../nbs/05_simulator.ipynb #f0d2f2a0
 _RT_BUFFERS += r'''
 extern "C" void rt_access(void* p, unsigned n, int write, void* pc) {
   access((char*)p, n, write & 1, false, (uint64_t)pc - 1, write & 2);
@@ -941,7 +980,7 @@ extern "C" void rt_atomic(void* p, unsigned n, int write, void* pc) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #18e25c93
+# %% ../nbs/05_simulator.ipynb #795a1a3e
 _RT_LAUNCH = r'''
 extern "C" void* rt_map(size_t bytes, size_t skew) {  // memory with 8 GB of nothing on both sides
   size_t body = (bytes + skew + 16384 + 16383) / 16384 * 16384;
@@ -956,7 +995,7 @@ extern "C" void rt_unmap(void* q, size_t bytes, size_t skew) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8ca2cc6d
+# %% ../nbs/05_simulator.ipynb #912d2c85
 _RT_LAUNCH += r'''
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static Worker* pool[256];
@@ -978,7 +1017,7 @@ static Worker* take() {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #7274afbb
+# %% ../nbs/05_simulator.ipynb #8ac8d325
 _RT_LAUNCH += r'''
 static void* work(void* arg) {
   Launch* L = (Launch*)arg;
@@ -1012,7 +1051,7 @@ static void* work(void* arg) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #992b6bef
+# %% ../nbs/05_simulator.ipynb #02125690
 _RT_LAUNCH += r'''
 extern "C" void* rt_base(void* p) {
   Dl_info d;
@@ -1035,7 +1074,7 @@ extern "C" void rt_launch(Launch* L) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #46b2244f
+# %% ../nbs/05_simulator.ipynb #9270d796
 _MSL_BASE = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -1052,7 +1091,7 @@ typedef unsigned int uint;
 typedef unsigned long ulong;
 '''
 
-# %% ../nbs/05_simulator.ipynb #75933ceb
+# %% ../nbs/05_simulator.ipynb #57bac551
 _MSL_BASE += r'''
 namespace mk {
 struct Meet {
@@ -1076,7 +1115,7 @@ static RT rt;
 enum { SIMD = 2, QUAD = 3 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #5946af2c
+# %% ../nbs/05_simulator.ipynb #7f050adf
 _MSL_BASE += r'''
 NOSAN __attribute__((noinline)) static Meet* meet(
     int s, const char* op, const void* v, unsigned n, int l, const char* f) {
@@ -1105,7 +1144,7 @@ template <class T, class U> INL T bits(const U& u) {
 extern "C" NOSAN void mk_bind(const mk::RT* r) { mk::rt = *r; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #68beafe1
+# %% ../nbs/05_simulator.ipynb #0ec7fe95
 _MSL_BASE += r'''
 #if MK_CHECKS
 namespace mk {
@@ -1139,7 +1178,7 @@ NOSAN void __tsan_write_range(void* p, size_t n) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #0c8c546e
+# %% ../nbs/05_simulator.ipynb #0c8f1a43
 _MSL_BASE += r'''
 struct MkUbsan;  // a lane's own arrays, and division: the compiler checks, we report
 NOSAN void __ubsan_handle_out_of_bounds(MkUbsan*, uintptr_t) {
@@ -1157,7 +1196,7 @@ NOSAN void __ubsan_handle_divrem_overflow(MkUbsan*, uintptr_t, uintptr_t) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #82873f10
+# %% ../nbs/05_simulator.ipynb #9244dcba
 _MSL_BASE += r'''
 NOSAN void* __tsan_memcpy(void* d, void* s, size_t n) {
   if (n) {
@@ -1195,7 +1234,7 @@ NOSAN void* __tsan_memset(void* d, int c, size_t n) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #390716fe
+# %% ../nbs/05_simulator.ipynb #4777891b
 _MSL_HALF = r'''
 namespace mk {
 struct fmt_half {
@@ -1215,7 +1254,7 @@ struct fmt_half {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #5b83089d
+# %% ../nbs/05_simulator.ipynb #8fe0141a
 _MSL_HALF += r'''
 struct fmt_bfloat {
   static uint16_t put(float f) {
@@ -1226,7 +1265,7 @@ struct fmt_bfloat {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #81089d21
+# %% ../nbs/05_simulator.ipynb #78121c1b
 _MSL_HALF += r'''
 template <class F> struct soft {  // a 16-bit float kept as its bits; every operation rounds
   uint16_t b;
@@ -1254,7 +1293,7 @@ template <class F> struct soft {  // a 16-bit float kept as its bits; every oper
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #19e9d5d3
+# %% ../nbs/05_simulator.ipynb #f4bcaf2e
 _MSL_HALF += r'''
 #define BIN(op) \
   template <class F> soft<F> operator op(soft<F> x, soft<F> y) { return soft<F>((float)x op(float) y); } \
@@ -1280,7 +1319,7 @@ BIN(+) BIN(-) BIN(*) BIN(/)
 #undef BIN
 '''
 
-# %% ../nbs/05_simulator.ipynb #07aeeb3e
+# %% ../nbs/05_simulator.ipynb #d47f3799
 _MSL_HALF += r'''
 #define CMP(op) \
   template <class F, class G> bool operator op(soft<F> x, soft<G> y) { return (float)x op(float) y; } \
@@ -1295,7 +1334,7 @@ CMP(<) CMP(>) CMP(<=) CMP(>=) CMP(==) CMP(!=)
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #d4957381
+# %% ../nbs/05_simulator.ipynb #cf983450
 _MSL_HALF += r'''
 #if defined(__FLT16_MANT_DIG__) && !defined(MK_SOFT_HALF)
 typedef _Float16 half;
@@ -1318,7 +1357,7 @@ typedef half float16_t;
 typedef bfloat bfloat16_t;
 '''
 
-# %% ../nbs/05_simulator.ipynb #ca445d69
+# %% ../nbs/05_simulator.ipynb #0f38082a
 _MSL_HALF += r'''
 namespace mk {  // what kind of number a type is
 template <class T> struct is_small
@@ -1353,7 +1392,7 @@ struct tern {  // the two arms of ?: where one is a 16-bit float and the other i
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #9626fb3b
+# %% ../nbs/05_simulator.ipynb #67e868ed
 _MSL_POINTERS = r'''
 namespace mk {
 struct device_ {};
@@ -1377,7 +1416,7 @@ template <class S, class Q, class T> using plain_ok = en<std::is_convertible<Q, 
 template <class T, int... N> struct arr;
 '''
 
-# %% ../nbs/05_simulator.ipynb #e441270e
+# %% ../nbs/05_simulator.ipynb #bd9a250d
 _MSL_POINTERS += r'''
 #define ARITH(T) \
   template <class I, int_ok<I> = 0> friend INL constexpr ptr operator+(ptr a, I i) { \
@@ -1408,7 +1447,7 @@ _MSL_POINTERS += r'''
   template <class I, int_ok<I> = 0> INL typename ref<T>::t operator[](I i) const { return get()[i]; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #c004c10d
+# %% ../nbs/05_simulator.ipynb #deb5854f
 _MSL_POINTERS += r'''
 template <class S, class T> struct ptr<S, const T> {
   const T* p;
@@ -1434,7 +1473,7 @@ template <class S, class T> struct ptr<S, const T> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #2b010a8f
+# %% ../nbs/05_simulator.ipynb #90ce57e0
 _MSL_POINTERS += r'''
 template <class S, class T> struct ptr : ptr<S, const T> {
   typedef ptr<S, const T> base_t;
@@ -1454,7 +1493,7 @@ template <class S, class T> struct ptr : ptr<S, const T> {
 #undef ARITH
 '''
 
-# %% ../nbs/05_simulator.ipynb #04c6b757
+# %% ../nbs/05_simulator.ipynb #4f9434ef
 _MSL_POINTERS += r'''
 template <class T, int N> struct arr<T, N> : ptr<threadgroup_, T> {  // T a[N] in threadgroup memory
   INL arr(int site, const char* name, int line, const char* file)
@@ -1478,7 +1517,7 @@ template <class T, int N, int M, int... R> struct arr<T, N, M, R...> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #1d4b21a2
+# %% ../nbs/05_simulator.ipynb #83b7a8e1
 _MSL_POINTERS += r'''
 template <class T, size_t N> struct table {  // T a[N] = {...} in constant memory
   T d[N];
@@ -1497,7 +1536,7 @@ template <class To, class From> INL To rcast(From&& f) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #2886f435
+# %% ../nbs/05_simulator.ipynb #2b6e6391
 _MSL_POINTERS += r'''
 // The address of an element, in the space of what it is an element of: the first of P... that has one.
 template <class S, class T> ptr<S, void> space_of(const ptr<S, const T>*);
@@ -1524,7 +1563,7 @@ template <class T, int N> INL T* raw(const arr<T, N>& a) { return a.base(); }
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #959f0615
+# %% ../nbs/05_simulator.ipynb #f06c53b9
 _MSL_VECTORS = r'''
 namespace metal {
 template <class T, int N> struct vec;
@@ -1556,7 +1595,7 @@ struct swz {  // a swizzle such as v.zx: a view of some of a vector's elements
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #84b1e7a3
+# %% ../nbs/05_simulator.ipynb #e67885f2
 _MSL_VECTORS += r'''
 template <class T> struct vt {
   static constexpr int n = 0;
@@ -1590,7 +1629,7 @@ template <class T> INL vec<typename vt<T>::t, vt<T>::n> tov(const T& v) { return
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #294e7f34
+# %% ../nbs/05_simulator.ipynb #a1e4c326
 _MSL_VECTORS += r'''
 #define VEC_COMMON(N) \
   vec() = default; \
@@ -1642,7 +1681,7 @@ _MSL_VECTORS += r'''
   INL vec& operator--() { return *this -= T(1); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #3d5e280e
+# %% ../nbs/05_simulator.ipynb #5ce6bf3f
 _MSL_VECTORS += r'''
 #define ASSIGN(op) \
   template <class U> INL vec& operator op## = (const U& u) { return *this = vec(*this op u); }
@@ -1704,7 +1743,7 @@ template <class T, int N> struct packed_vec {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #b93575a6
+# %% ../nbs/05_simulator.ipynb #6dee9891
 _MSL_VECTORS += r'''
 template <class A, class B> using vbin =
     mk::en<(isv<A> && (isv<B> || mk::is_num<B>::value)) || (isv<B> && mk::is_num<A>::value)>;
@@ -1743,7 +1782,7 @@ VOP(<) VOP(>) VOP(<=) VOP(>=) VOP(==) VOP(!=) VOP(&&) VOP(||)
 #undef VOP
 '''
 
-# %% ../nbs/05_simulator.ipynb #0f367de4
+# %% ../nbs/05_simulator.ipynb #6e56d1f7
 _MSL_VECTORS += r'''
 template <class A, mk::en<isv<A>> = 0> INL auto operator-(const A& a) {
   auto v = tov(a);
@@ -1775,7 +1814,7 @@ VECS(short, short) VECS(ushort, ushort) VECS(char, signed char) VECS(uchar, ucha
 VECS(ulong, ulong) VECS(bool, bool)
 '''
 
-# %% ../nbs/05_simulator.ipynb #56750b53
+# %% ../nbs/05_simulator.ipynb #7a16a4d6
 _MSL_MATH = r'''
 #define M_PI_F 3.14159265358979323846f
 #define M_E_F 2.71828182845904523536f
@@ -1812,7 +1851,7 @@ _MSL_MATH = r'''
 #define ULONG_MAX 18446744073709551615ul
 '''
 
-# %% ../nbs/05_simulator.ipynb #afb2afd9
+# %% ../nbs/05_simulator.ipynb #b1c1c158
 _MSL_MATH += r'''
 namespace metal {
 namespace math_ {
@@ -1838,7 +1877,7 @@ F1(floor, __builtin_floorf) F1(ceil, __builtin_ceilf) F1(trunc, __builtin_truncf
 F1(rint, __builtin_rintf) F1(round, __builtin_roundf) F1(fabs, __builtin_fabsf)
 '''
 
-# %% ../nbs/05_simulator.ipynb #8874afb9
+# %% ../nbs/05_simulator.ipynb #28541f28
 _MSL_MATH += r'''
 INL float rsqrt_(float x) { return 1.0f / __builtin_sqrtf(x); }
 INL float exp10_(float x) { return __builtin_powf(10.0f, x); }
@@ -1856,7 +1895,7 @@ F1(sinpi, sinpi_) F1(cospi, cospi_) F1(tanpi, tanpi_)
 #undef F1
 '''
 
-# %% ../nbs/05_simulator.ipynb #cb7010f5
+# %% ../nbs/05_simulator.ipynb #5504bc7f
 _MSL_MATH += r'''
 template <class T, num<T> = 0> INL T abs(T x) {
   return mk::is_fl<T>::value ? T(__builtin_fabsf((float)x)) : T(x < T(0) ? T(-x) : x);
@@ -1905,7 +1944,7 @@ template <class A, class B, class C> INL auto smoothstep(A a, B b, C x) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #470c8cdb
+# %% ../nbs/05_simulator.ipynb #be9c681e
 _MSL_MATH += r'''
 template <class A, class B, class C, num<A> = 0> INL auto fma(A a, B b, C c) {
   typedef fl<mk::ct<mk::ct<A, B>, C>> T;
@@ -1929,7 +1968,7 @@ template <class T> INL T sincos(T x, T& c) {
 template <class T, num<T> = 0> INL int ilogb(T x) { return __builtin_ilogbf((float)x); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #35698439
+# %% ../nbs/05_simulator.ipynb #a3966b39
 _MSL_MATH += r'''
 #define FB(name, e) \
   template <class T, num<T> = 0> INL bool name(T v) { \
@@ -1972,7 +2011,7 @@ INL bool any(bool b) { return b; }
 INL bool all(bool b) { return b; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ec72fb6a
+# %% ../nbs/05_simulator.ipynb #059570eb
 _MSL_MATH += r'''
 template <class A, class B> INL auto dot(const A& a0, const B& b0) {
   auto a = tov(a0);
@@ -2001,7 +2040,7 @@ template <class A, class B> INL auto cross(const A& a0, const B& b0) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b6581dad
+# %% ../nbs/05_simulator.ipynb #ef165422
 _MSL_INTEGERS = r'''
 namespace metal {
 namespace math_ {
@@ -2031,7 +2070,7 @@ FI(reverse_bits, rev_(u))
 #undef FI
 '''
 
-# %% ../nbs/05_simulator.ipynb #2c16ebcc
+# %% ../nbs/05_simulator.ipynb #f6961ae9
 _MSL_INTEGERS += r'''
 template <class T> INL T rotate(T x, T n) {
   typedef std::make_unsigned_t<T> U;
@@ -2049,7 +2088,7 @@ template <class T> INL T mad24(T a, T b, T c) { return a * b + c; }
 template <class T> INL T madhi(T a, T b, T c) { return mulhi(a, b) + c; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #e23cdd01
+# %% ../nbs/05_simulator.ipynb #1c09e18f
 _MSL_INTEGERS += r'''
 template <class T> INL auto absdiff(T a, T b) {
   typedef std::make_unsigned_t<T> U;
@@ -2085,7 +2124,7 @@ template <class T> INL T insert_bits(T base, T ins, uint off, uint n) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #4e76ee72
+# %% ../nbs/05_simulator.ipynb #70c9d142
 _MSL_INTEGERS += r'''
 INL float4 unpack_unorm4x8_to_float(uint u) {
   return float4(u & 255, u >> 8 & 255, u >> 16 & 255, u >> 24) / 255.0f;
@@ -2109,7 +2148,7 @@ namespace precise = math_;
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #5b9e99f7
+# %% ../nbs/05_simulator.ipynb #c472c73c
 _MSL_LIMITS = r'''
 namespace metal {
 template <class T> struct numeric_limits {
@@ -2161,7 +2200,7 @@ template <> struct numeric_limits<bool> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #4cc06049
+# %% ../nbs/05_simulator.ipynb #eec9c766
 _MSL_LIMITS += r'''
 using std::bool_constant; using std::conditional; using std::conditional_t; using std::decay_t;
 using std::enable_if; using std::enable_if_t; using std::false_type; using std::index_sequence;
@@ -2185,7 +2224,7 @@ template <class T, size_t N> struct array {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #af89315c
+# %% ../nbs/05_simulator.ipynb #36afa5da
 _MSL_LIMITS += r'''
 template <class T, int C, int R> struct matrix {
   vec<T, R> columns[C];
@@ -2248,7 +2287,7 @@ template <class T, int C, int R> matrix<T, R, C> transpose(const matrix<T, C, R>
 MATS(float) MATS(half)
 '''
 
-# %% ../nbs/05_simulator.ipynb #bae3afb6
+# %% ../nbs/05_simulator.ipynb #eca2bf41
 _MSL_LANES = r'''
 #define HERE int line_ = __builtin_LINE(), const char *file_ = __builtin_FILE()
 namespace metal {
@@ -2272,7 +2311,7 @@ template <class M> INL void threadgroup_barrier(mem_flags f, M, HERE) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #bce66501
+# %% ../nbs/05_simulator.ipynb #99033951
 _MSL_LANES += r'''
 namespace mk {
 template <class T> NOSAN inline T get(const Meet* m, int i) {
@@ -2310,7 +2349,7 @@ template <class T, class F> inline T tree(const Meet* m, int width, F f) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b152d044
+# %% ../nbs/05_simulator.ipynb #806d0afa
 _MSL_LANES += r'''
 template <class T, class F> NOSAN inline T prefix(
     int scope, const char* op, T v, T zero, bool inclusive, int line, const char* file, F f) {
@@ -2339,7 +2378,7 @@ template <class T> INL auto value(const T& v) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #02c0b14f
+# %% ../nbs/05_simulator.ipynb #2d225296
 _MSL_LANES += r'''
 namespace metal {
 #define REDUCE(name, expr) \
@@ -2360,7 +2399,7 @@ REDUCE(or, a | b) REDUCE(xor, a ^ b)
 #undef REDUCE
 '''
 
-# %% ../nbs/05_simulator.ipynb #0364d8ab
+# %% ../nbs/05_simulator.ipynb #57bb4fc5
 _MSL_LANES += r'''
 #define PREFIX(name, zero, expr) \
   template <class T> INL T simd_prefix_inclusive_##name(T v, HERE) { \
@@ -2383,7 +2422,7 @@ PREFIX(sum, 0, a + b) PREFIX(product, 1, a * b)
 #undef PREFIX
 '''
 
-# %% ../nbs/05_simulator.ipynb #8ca42c9c
+# %% ../nbs/05_simulator.ipynb #b6f0212e
 _MSL_LANES += r'''
 #define SHUFFLE(S, scope, W) \
   template <class T> INL auto S##_shuffle(T v, ushort i, HERE) { \
@@ -2466,7 +2505,7 @@ _MSL_LANES += r'''
   }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ef0e73a2
+# %% ../nbs/05_simulator.ipynb #2e9c6123
 _MSL_LANES += r'''
 template <int W> struct vote {
   typedef ulong vote_t;
@@ -2484,7 +2523,7 @@ SHUFFLE(simd, SIMD, 32) SHUFFLE(quad, QUAD, 4)
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #aa1935a9
+# %% ../nbs/05_simulator.ipynb #ae0ce4dd
 _MSL_MATRICES = r'''
 namespace metal {
 // An 8x8 matrix over 32 lanes: each holds two neighbours of one row.
@@ -2517,7 +2556,7 @@ template <class T, int R, int C> INL simdgroup_matrix<T, R, C> make_filled_simdg
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #6bc1e10e
+# %% ../nbs/05_simulator.ipynb #405a1d6b
 _MSL_MATRICES += r'''
 template <class T, int R, int C, class P> INL void simdgroup_load(simdgroup_matrix<T, R, C>& m, P p,
     ulong stride = 8, ulong2 origin = ulong2(0, 0), bool transpose = false, HERE) {
@@ -2545,7 +2584,7 @@ template <class T, int R, int C, class P> INL void simdgroup_store(const simdgro
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #9ec1da22
+# %% ../nbs/05_simulator.ipynb #6d7671c5
 _MSL_MATRICES += r'''
 template <class D, class A, class B, class E> NOSAN inline void simdgroup_multiply_accumulate(
     simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b,
@@ -2580,7 +2619,7 @@ template <class T> INL simdgroup_matrix<T, 8, 8> operator*(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8e8b06e6
+# %% ../nbs/05_simulator.ipynb #2816fd2c
 _MSL_ATOMICS = r'''
 namespace metal {
 enum memory_order {
@@ -2609,7 +2648,7 @@ INL void atomic_thread_fence(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #a1a70f46
+# %% ../nbs/05_simulator.ipynb #082247bd
 _MSL_ATOMICS += r'''
 namespace mk {
 template <size_t N> struct word;
@@ -2642,7 +2681,7 @@ template <class P> using at = std::decay_t<decltype(raw(*(P*)0)->v)>;
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #34175d3c
+# %% ../nbs/05_simulator.ipynb #614a54ab
 _MSL_ATOMICS += r'''
 namespace metal {
 #define RMW(name, expr) \
@@ -2676,7 +2715,7 @@ INL bool atomic_compare_exchange_weak_explicit(P p, T* want, V v0, memory_order,
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #4ba64cc8
+# %% ../nbs/05_simulator.ipynb #f42a3360
 _MSL_MLX = r'''
 struct complex64_t {
   float real, imag;
@@ -2704,7 +2743,7 @@ template <> struct Limits<bool> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #5f7fb714
+# %% ../nbs/05_simulator.ipynb #8994adcb
 _MSL_MLX += r'''
 template <class S, class St> INL size_t elem_to_loc(size_t e, S shape, St strides, int ndim) {
   size_t loc = 0;
@@ -2724,7 +2763,7 @@ template <class S, class St> INL size_t elem_to_loc(uint3 e, S shape, St strides
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #a86ca852
+# %% ../nbs/05_simulator.ipynb #2e62592f
 _MSL_MLX += r'''
 inline size_t ceildiv(size_t n, size_t m) { return (n + m - 1) / m; }
 inline float log1p(float x) { return __builtin_log1pf(x); }
@@ -2736,13 +2775,13 @@ inline bfloat log1p(bfloat x) { return bfloat(__builtin_log1pf((float)x)); }
 using namespace metal;
 '''
 
-# %% ../nbs/05_simulator.ipynb #2e098748
+# %% ../nbs/05_simulator.ipynb #6ead488c
 METAL_RUNTIME = ''.join((_RT_FIBER, _RT_STATE, _RT_ERRORS, _RT_SCHEDULER, _RT_MEETINGS,
                          _RT_MEMORY, _RT_RACES, _RT_BUFFERS, _RT_LAUNCH))
 METAL_PRELUDE = ''.join((_MSL_BASE, _MSL_HALF, _MSL_POINTERS, _MSL_VECTORS, _MSL_MATH, _MSL_INTEGERS,
                          _MSL_LIMITS, _MSL_LANES, _MSL_MATRICES, _MSL_ATOMICS, _MSL_MLX))
 
-# %% ../nbs/05_simulator.ipynb #4d212add
+# %% ../nbs/05_simulator.ipynb #16c3b4f9
 class MetalError(ValueError):
     """What the simulator found wrong.
     `.kernel`, `.line`, `.threadgroup`, `.lane`, `.problem`: the parts of the message, None where they do not apply"""
@@ -2755,25 +2794,25 @@ class MetalError(ValueError):
               f'lane {lane}' if lane is not None else '']
         super().__init__(', '.join(a for a in at if a) + f': {problem}')
 
-# %% ../nbs/05_simulator.ipynb #856c3e43
+# %% ../nbs/05_simulator.ipynb #6eaf7e68
 _TOKEN = re.compile(r"""(?P<mark>^\#[ ]\d+[ ]"[^"\n]*"[^\n]*\n)|(?P<space>[ \t\r]*\n|[ \t\r]+)|(?P<str>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
   |(?P<num>(?:0[xX][0-9a-fA-F']+|(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][-+]?\d+)?)\w*)|(?P<id>[A-Za-z_]\w*)
   |(?P<op>\#\#|<<=|>>=|->\*?|\+\+|--|::|&&|\|\||<=|>=|==|!=|[-+*/%&|^]=|<<|.)""", re.X | re.S | re.M)
 
-# %% ../nbs/05_simulator.ipynb #427d4c1d
+# %% ../nbs/05_simulator.ipynb #7b8e7922
 def _blank(text):
     "Comments out, line breaks kept"
     keep = lambda m: m[0] if m[0][0] in '"\'' else ' ' + '\n' * m[0].count('\n')
     return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', keep, text, flags=re.S)
 
-# %% ../nbs/05_simulator.ipynb #5b320780
+# %% ../nbs/05_simulator.ipynb #7bc8e9fa
 class _Tok(str):
     "A token that knows its line and kind"
     def __new__(cls, s, kind, line):
         t = super().__new__(cls, s); t.kind, t.line = kind, line
         return t
 
-# %% ../nbs/05_simulator.ipynb #dabc1af7
+# %% ../nbs/05_simulator.ipynb #ccf5af25
 def _tokens(text):
     "Preprocessed Metal text as a list of tokens, white space and line marks included"
     out, line = [], 1
@@ -2784,7 +2823,7 @@ def _tokens(text):
         line += m[0].count('\n')
     return out
 
-# %% ../nbs/05_simulator.ipynb #a9520db2
+# %% ../nbs/05_simulator.ipynb #92fc5092
 @functools.lru_cache(maxsize=256)
 def _preprocess(name, header, source):
     "(header, body) with macros expanded and comments gone, as Metal's own preprocessor would"
@@ -2795,7 +2834,7 @@ def _preprocess(name, header, source):
                                  text[:m.start()].count('\n') + 1, where=where)
     strip = lambda s: re.sub(r'^[ \t]*#[ \t]*(include|pragma)[^\n]*', '', s, flags=re.M)
     text = f'#line 1 "{name}.header"\n{strip(header)}\n#line 1 "{name}.body"\n{strip(source)}\n'
-    cmd = [find_compiler()[0], '-E', '-undef', '-D__METAL_VERSION__=320', '-D__METAL__=1',
+    cmd = [*find_compiler()[0], '-E', '-undef', '-D__METAL_VERSION__=320', '-D__METAL__=1',
            '-D__HAVE_BFLOAT__=1', '-x', 'c++', '-std=c++17', '-w', '-']
     r = subprocess.run(cmd, input=text, capture_output=True, text=True)
     if r.returncode: raise _compile_error(r.stderr, name)
@@ -2803,7 +2842,7 @@ def _preprocess(name, header, source):
     start = re.search(rf'^# 1 "{re.escape(name)}\.header".*\n', r.stdout, re.M)
     return r.stdout[start.start():cut.start()], r.stdout[cut.start():]
 
-# %% ../nbs/05_simulator.ipynb #dd5183aa
+# %% ../nbs/05_simulator.ipynb #ac7140c1
 _SPACES = {'device', 'constant', 'threadgroup', 'thread'}
 _QUAL = {'const', 'volatile', 'constexpr', 'static', 'inline', 'restrict', '__restrict', '__restrict__',
          'METAL_FUNC', 'typename', 'coherent'}
@@ -2815,7 +2854,7 @@ _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', '
 _BASE |= {f'{p}{t}{n}' for p in ('', 'packed_') for t in ('float', 'half', 'bfloat', 'int', 'uint',
     'short', 'ushort', 'char', 'uchar', 'long', 'ulong', 'bool') for n in (2, 3, 4)}
 
-# %% ../nbs/05_simulator.ipynb #86af3a60
+# %% ../nbs/05_simulator.ipynb #234ddaaa
 def _match(t, i, opens='([{', closes=')]}'):
     "Index of the bracket that closes the one at `i`"
     depth = 0
@@ -2826,7 +2865,7 @@ def _match(t, i, opens='([{', closes=')]}'):
             if depth == 0: return j
     return len(t) - 1
 
-# %% ../nbs/05_simulator.ipynb #3a1d151a
+# %% ../nbs/05_simulator.ipynb #f02140c6
 def _angle(t, i):
     "Index of the > that closes the < at `i`, or None where it is a less-than"
     depth = 0
@@ -2838,13 +2877,13 @@ def _angle(t, i):
         elif t[j] in '([': pass
         elif t[j] in (';', '{', '}', '&&', '||'): return None
 
-# %% ../nbs/05_simulator.ipynb #1db293e7
+# %% ../nbs/05_simulator.ipynb #a959594f
 def _skip(t, i, step=1):
     "The next index from `i` that is no white space"
     while 0 <= i < len(t) and t[i].kind == 'space': i += step
     return i
 
-# %% ../nbs/05_simulator.ipynb #87ad306a
+# %% ../nbs/05_simulator.ipynb #64ad1c6c
 def _type(t, i):
     "Reads a type at `i`: (its text without qualifiers, const or not, index after it)"
     words, const, end = [], False, i
@@ -2859,7 +2898,7 @@ def _type(t, i):
         end = i
     return ' '.join(words), const, end
 
-# %% ../nbs/05_simulator.ipynb #2804b152
+# %% ../nbs/05_simulator.ipynb #ebef99f0
 def _name(t, i):
     "A name with its :: and template arguments: (text, index after)"
     w, i = str(t[i]), i + 1
@@ -2869,7 +2908,7 @@ def _name(t, i):
         else: break
     return w, i
 
-# %% ../nbs/05_simulator.ipynb #06e4aa93
+# %% ../nbs/05_simulator.ipynb #357f23b3
 def _dims(t, i):
     "Array bounds at `i`: (list of texts, index after the last bracket)"
     out = []
@@ -2877,7 +2916,7 @@ def _dims(t, i):
         k = _match(t, j); out.append(''.join(t[j + 1:k]).strip()); i = k + 1
     return out, i
 
-# %% ../nbs/05_simulator.ipynb #6775127b
+# %% ../nbs/05_simulator.ipynb #e6e9949f
 class _Rewriter:
     "Turns Metal text into C++ that keeps address spaces as types and line breaks where they were"
     def __init__(self, kernel, where, site=0):
@@ -2888,7 +2927,7 @@ class _Rewriter:
         text = _spaces(_literals(_tokens(text)), self)
         return ''.join(text)
 
-# %% ../nbs/05_simulator.ipynb #a1d6c909
+# %% ../nbs/05_simulator.ipynb #83da6b47
 def _literals(t):
     "1.0 is a float in Metal, 1.0h a half: say so in C++"
     out = []
@@ -2903,7 +2942,7 @@ def _literals(t):
         out.append(x)
     return out
 
-# %% ../nbs/05_simulator.ipynb #be678dbb
+# %% ../nbs/05_simulator.ipynb #90baa8d9
 def _spaces(t, rw):
     "Address spaces: pointers become mk::ptr<space, T>, threadgroup arrays mk::arr, & of an element a sum"
     out, i, depth, curly = [], 0, 0, 0
@@ -2923,7 +2962,7 @@ def _spaces(t, rw):
             out.append(x); i += 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #b3e45bab
+# %% ../nbs/05_simulator.ipynb #422b229e
 def _unary(out):
     "True where an & after `out` takes an address"
     i = _skip(out, len(out) - 1, -1)
@@ -2935,7 +2974,7 @@ def _unary(out):
     return out[i] in ('return', 'case') or (out[i].kind == 'op' and out[i] not in (')', ']', '>', '&',
         '}')) and not out[i].startswith('mk::')
 
-# %% ../nbs/05_simulator.ipynb #c6214661
+# %% ../nbs/05_simulator.ipynb #892ba8e4
 def _address_of(t, i, rw):
     "&a[i].x as mk::address<decltype(a[i]), decltype(a)>(a[i].x), which has a's space; & of a plain name stays"
     owners, space, end = _owners(t, _skip(t, i + 1), rw)
@@ -2946,7 +2985,7 @@ def _address_of(t, i, rw):
     op = lambda s: _Tok(s, 'op', t[i].line)
     return [op(f"mk::address<{', '.join(map(flat, types))}>("), *_spaces(t[i + 1:end], rw), op(')')], end
 
-# %% ../nbs/05_simulator.ipynb #8f0a8c8b
+# %% ../nbs/05_simulator.ipynb #24a15bb3
 def _owners(t, i, rw):
     "What the place at `i` is part of, innermost first: ([(from, to)], its variable's space or None, index after)"
     owners, space, end = [], None, i + 1
@@ -2968,7 +3007,7 @@ def _owners(t, i, rw):
         else: break
     return owners, space, end
 
-# %% ../nbs/05_simulator.ipynb #93d0ad43
+# %% ../nbs/05_simulator.ipynb #bf62dc3d
 def _declaration(t, i, out, depth, rw):
     "What the address space at `t[i]` declares, as C++: (tokens, index after)"
     space, line = t[i], t[i].line
@@ -3021,7 +3060,7 @@ def _declaration(t, i, out, depth, rw):
         return tok(f'{pre}const {T}'), j
     return tok(f"{pre}{'const ' if const else ''}{T}"), j
 
-# %% ../nbs/05_simulator.ipynb #1273732d
+# %% ../nbs/05_simulator.ipynb #51083edc
 def _more_pointers(t, i):
     "In `device float *a = x, *b = y;` takes the star of b away: its type, our pointer, already says so"
     while i < len(t) and t[i] not in (';', '{', ')'):
@@ -3030,7 +3069,7 @@ def _more_pointers(t, i):
             t[k] = _Tok('', 'space', t[k].line)
         i += 1
 
-# %% ../nbs/05_simulator.ipynb #f84e2768
+# %% ../nbs/05_simulator.ipynb #c938be30
 def _shared(t, k, T, depth, rw, nl, line):
     "threadgroup T a[N], b; as references to memory that the whole threadgroup shares"
     new = []
@@ -3052,7 +3091,7 @@ def _shared(t, k, T, depth, rw, nl, line):
         k = _skip(t, e + 1)
     return [_Tok('; '.join(new) + nl, 'op', line)], j
 
-# %% ../nbs/05_simulator.ipynb #c5f7d77a
+# %% ../nbs/05_simulator.ipynb #bbbbf1dd
 def _ternaries(t):
     "Wraps the arms of ?: so that a software half or bfloat meets a float as the built-in types would"
     i = 0
@@ -3078,7 +3117,7 @@ def _ternaries(t):
         i += 2
     return t
 
-# %% ../nbs/05_simulator.ipynb #e259e748
+# %% ../nbs/05_simulator.ipynb #652e3adf
 _BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete': 'Metal has no delete',
            'try': 'Metal has no exceptions',
            'catch': 'Metal has no exceptions', 'throw': 'Metal has no exceptions',
@@ -3088,7 +3127,7 @@ _BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete':
            'malloc': 'Metal has no malloc', 'printf': 'Metal kernels cannot print',
            'std': 'the C++ standard library is not there: use metal::'}
 
-# %% ../nbs/05_simulator.ipynb #bec0fa31
+# %% ../nbs/05_simulator.ipynb #91ef8768
 def _check(text, rw, types=()):
     "Refuses what Metal refuses, by the text alone"
     t = [x for x in _tokens(text) if x.kind != 'space']
@@ -3102,7 +3141,7 @@ def _check(text, rw, types=()):
                 rw.error('Metal has no lambdas', x.line)
     _check_pointers(t, rw, set(types)); _check_mixed(t, rw); _check_recursion(t, rw)
 
-# %% ../nbs/05_simulator.ipynb #76c4f97b
+# %% ../nbs/05_simulator.ipynb #f2227714
 def _check_pointers(t, rw, types):
     "Every pointer and reference needs an address space"
     types = types | _BASE | {str(t[i + 1]) for i, x in enumerate(t[:-1])
@@ -3131,7 +3170,7 @@ def _check_pointers(t, rw, types):
             rw.error(f"{what} {it} has no address space: "
                      'Metal wants device, constant, threadgroup or thread', x.line)
 
-# %% ../nbs/05_simulator.ipynb #6e337efe
+# %% ../nbs/05_simulator.ipynb #9f29f73a
 def _check_mixed(t, rw):
     "A thread's own array given to a pointer of another address space"
     own = set()
@@ -3150,7 +3189,7 @@ def _check_mixed(t, rw):
                 if t[k] in own and t[k + 1] in (';', '+', '['):
                     rw.error(f'{x} pointer {t[j - 1]} is given {t[k]}, which is in thread memory', x.line)
 
-# %% ../nbs/05_simulator.ipynb #8ba7162b
+# %% ../nbs/05_simulator.ipynb #b18bea13
 def _check_recursion(t, rw):
     "A function, defined once, from which calls lead back to it"
     bodies = {}
@@ -3172,7 +3211,7 @@ def _check_recursion(t, rw):
             if m == n: rw.error(f'{n} calls itself: Metal has no recursion', once[n][0])
             if m not in seen: seen.add(m); todo += calls[m]
 
-# %% ../nbs/05_simulator.ipynb #9bae0db9
+# %% ../nbs/05_simulator.ipynb #f3808b4f
 _ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_per_threadgroup='uint',
               dispatch_threads_per_threadgroup='uint3',
     grid_origin='uint3', grid_size='uint3', quadgroup_index_in_threadgroup='uint',
@@ -3184,7 +3223,7 @@ _ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_pe
     threadgroups_per_grid='uint3', threads_per_grid='uint3', threads_per_simdgroup='uint',
     threads_per_threadgroup='uint3')
 
-# %% ../nbs/05_simulator.ipynb #91cb541e
+# %% ../nbs/05_simulator.ipynb #00718982
 _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4',
                  dispatch_simdgroups_per_threadgroup='(vol(L->tg) + 31) / 32',
     dispatch_threads_per_threadgroup='u3(L->tg)', grid_origin='uint3(0, 0, 0)', grid_size='u3(L->grid)',
@@ -3198,18 +3237,18 @@ _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4',
     threadgroups_per_grid='u3(L->groups)', threads_per_grid='u3(L->grid)', threads_per_simdgroup='32u',
     threads_per_threadgroup='u3(d->size)')
 
-# %% ../nbs/05_simulator.ipynb #29bd1c92
+# %% ../nbs/05_simulator.ipynb #0711a106
 _DTYPES = {mx.bool_: 'bool', mx.uint8: 'uint8_t', mx.uint16: 'uint16_t', mx.uint32: 'uint32_t',
            mx.uint64: 'uint64_t', mx.int8: 'int8_t', mx.int16: 'int16_t',
            mx.int32: 'int32_t', mx.int64: 'int64_t', mx.float16: 'float16_t', mx.bfloat16: 'bfloat16_t',
            mx.float32: 'float', mx.complex64: 'complex64_t'}
 
-# %% ../nbs/05_simulator.ipynb #2b3416bc
+# %% ../nbs/05_simulator.ipynb #58a127c3
 def _cpp_type(dtype, what):
     if dtype not in _DTYPES: raise ValueError(f'{what}: {dtype} has no Metal type')
     return _DTYPES[dtype]
 
-# %% ../nbs/05_simulator.ipynb #51d6190b
+# %% ../nbs/05_simulator.ipynb #1ad92ae3
 def _signature(name, inputs, outputs, source, template, atomic):
     """The kernel's parameters as MLX writes them: [(declaration in Metal, kind, C++ expression)].
     inputs: [(name, dtype, ndim, size)], outputs: [(name, dtype)]"""
@@ -3235,7 +3274,7 @@ def _signature(name, inputs, outputs, source, template, atomic):
         if a in source: ps.append((f'{T} {a} [[{a}]]', _CPP_ATTR[a]))
     return ps
 
-# %% ../nbs/05_simulator.ipynb #0c53f680
+# %% ../nbs/05_simulator.ipynb #5a2bb3d3
 def _swizzles(text):
     "C++ declarations of the swizzles that occur in the text, for 2, 3 and 4 elements"
     out = {2: '', 3: '', 4: ''}
@@ -3245,7 +3284,7 @@ def _swizzles(text):
             if max(idx) < n: out[n] += f" swz<T, {n}, {', '.join(map(str, idx))}> {w};"
     return out
 
-# %% ../nbs/05_simulator.ipynb #ab384b8a
+# %% ../nbs/05_simulator.ipynb #a2aafa0d
 def _template(template):
     "(names with C++ kinds, C++ values) of the template arguments"
     head, args = [], []
@@ -3257,7 +3296,7 @@ def _template(template):
         else: raise ValueError(f'template argument {name}: got {v!r}, want a bool, an int or an mx.Dtype')
     return head, args
 
-# %% ../nbs/05_simulator.ipynb #cfced9de
+# %% ../nbs/05_simulator.ipynb #37a2011c
 def _metal_text(name, params, source, header, template):
     "The whole Metal text, as MLX would hand it to Apple's compiler; what verbose=True prints"
     head, _ = _template(template)
@@ -3265,7 +3304,7 @@ def _metal_text(name, params, source, header, template):
     return f"{header}\n{t}[[kernel]] void {name}(\n  " + ',\n  '.join(p
         for p, _ in params) + f") {{\n{source}\n}}\n"
 
-# %% ../nbs/05_simulator.ipynb #1d9d94ed
+# %% ../nbs/05_simulator.ipynb #8df65e22
 _MAIN = """
 namespace mk {
 struct Ids { uint at[3], in[3], group[3], index, lane, simd, size[3]; };
@@ -3276,7 +3315,7 @@ NOSAN static uint vol(const uint* p) { return p[0] * p[1] * p[2]; }
 extern "C" NOSAN void mk_lane(void** a, const mk::Ids* d, const mk::Launch* L) { using namespace mk; %s(%s); }
 """
 
-# %% ../nbs/05_simulator.ipynb #4653268f
+# %% ../nbs/05_simulator.ipynb #9d6ff362
 def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=False):
     "The C++ that the kernel becomes, without the prelude"
     head, args = _template(template)
@@ -3293,7 +3332,7 @@ def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=Fa
     return (f'{h}\n{t}void {name}({ps}) {{\n{b}\n}}\n#line 1 "main"\n' +
             _MAIN % (call, ', '.join(e for _, e in params)))
 
-# %% ../nbs/05_simulator.ipynb #7a316685
+# %% ../nbs/05_simulator.ipynb #b862244d
 class _PyBuffer(ctypes.Structure):
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.py_object), ('len', ctypes.c_ssize_t),
                 ('itemsize', ctypes.c_ssize_t), ('readonly', ctypes.c_int),
@@ -3302,7 +3341,7 @@ class _PyBuffer(ctypes.Structure):
                 ('strides', ctypes.POINTER(ctypes.c_ssize_t)),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/05_simulator.ipynb #9bcd63c1
+# %% ../nbs/05_simulator.ipynb #32b324f2
 class _View:
     """An MLX array's memory by the buffer protocol; close it soon.
     `.ptr`, `.strides` (elements), `.lo` and `.hi` (bytes in use around .ptr)"""
@@ -3317,20 +3356,20 @@ class _View:
         self.hi = (sum(e for e in ends if e > 0) + item) if x.size else 0
     def close(self): ctypes.pythonapi.PyBuffer_Release(ctypes.byref(self.v))
 
-# %% ../nbs/05_simulator.ipynb #bd03d039
+# %% ../nbs/05_simulator.ipynb #095d5dbc
 _u32, _i32, _u64, _ptr = ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_void_p
 class _Buffer(ctypes.Structure):
     _fields_ = [('lo', _ptr), ('hi', _ptr), ('item', _i32), ('writable', _i32), ('atomic', _i32),
                 ('ready', _i32), ('name', ctypes.c_char * 64),
                 ('written', _ptr), ('owner', _ptr), ('grain', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #54d9974c
+# %% ../nbs/05_simulator.ipynb #ed6eda8c
 class _Error(ctypes.Structure):
     _fields_ = [('kind', _i32), ('lane', _i32), ('line', _i32), ('group', _u32 * 3), ('pc', _u64),
                 ('pc2', _u64), ('base', _u64),
                 ('file', ctypes.c_char * 128), ('text', ctypes.c_char * 1024)]
 
-# %% ../nbs/05_simulator.ipynb #90475b08
+# %% ../nbs/05_simulator.ipynb #7338edb9
 class _Launch(ctypes.Structure):
     _fields_ = [('grid', _u32 * 3), ('tg', _u32 * 3), ('groups', _u32 * 3), ('checks', _i32),
                 ('trace', _i32), ('workers', _i32), ('nbuf', _i32),
@@ -3339,12 +3378,12 @@ class _Launch(ctypes.Structure):
                 ('events', _ptr), ('nevents', _u64), ('cap', _u64), ('next', _u64), ('total', _u64),
                 ('image', _u64), ('sites', _ptr), ('nsites', _i32), ('pad2', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #215c1fdb
+# %% ../nbs/05_simulator.ipynb #1fa9f546
 _EVENT = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'),
                    ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8')])
 _SITE = np.dtype([('id', 'i8'), ('bytes', 'i8'), ('item', 'i8'), ('name', 'S64')])
 
-# %% ../nbs/05_simulator.ipynb #0b7fcc61
+# %% ../nbs/05_simulator.ipynb #8255b1bf
 @functools.lru_cache(maxsize=None)
 def _runtime():
     "The compiled runtime, and the table of its functions that every kernel is given"
@@ -3356,20 +3395,20 @@ def _runtime():
     names = ['rt_meet', 'rt_barrier', 'rt_tgmem', 'rt_access', 'rt_atomic', 'rt_lane', 'rt_fail']
     return lib, (_ptr * len(names))(*(ctypes.cast(getattr(lib, n), _ptr).value for n in names))
 
-# %% ../nbs/05_simulator.ipynb #d08524d4
+# %% ../nbs/05_simulator.ipynb #77abe5e9
 _NATIVE = '-mcpu=native' if (sys.platform, platform.machine()) == ('darwin', 'arm64') else '-march=native'
 _MATH = {'safe': ['-ffp-contract=off'], 'relaxed': ['-ffp-contract=fast', '-fno-math-errno',
     '-fno-signed-zeros', '-freciprocal-math'],
          'fast': ['-ffast-math', '-fno-finite-math-only']}
 
-# %% ../nbs/05_simulator.ipynb #8ff08215
+# %% ../nbs/05_simulator.ipynb #aef6d72a
 @functools.lru_cache(maxsize=None)
-def _macros(cxx):
+def _macros(*cxx):
     "What the compiler predefines, as one string"
-    return subprocess.run([cxx, '-dM', '-E', '-x', 'c++', _NATIVE, os.devnull], capture_output=True,
+    return subprocess.run([*cxx, '-dM', '-E', '-x', 'c++', _NATIVE, os.devnull], capture_output=True,
                           text=True).stdout
 
-# %% ../nbs/05_simulator.ipynb #b8c0acc8
+# %% ../nbs/05_simulator.ipynb #581745ff
 def _compile(name, text, swz, checks, math, soft):
     "The kernel's C++ as a loaded library"
     cxx, version = find_compiler()
@@ -3392,7 +3431,7 @@ def _compile(name, text, swz, checks, math, soft):
     lib.mk_bind(_runtime()[1])
     return lib
 
-# %% ../nbs/05_simulator.ipynb #73de99d4
+# %% ../nbs/05_simulator.ipynb #c35725af
 def _readable(s):
     "A C++ compiler's words about our pointers, in Metal's"
     s = re.sub(r"(?:mk::)?ptr<(?:mk::)?(device|constant|threadgroup)_, ?([^<>]*(?:<[^<>]*>)?)>",
@@ -3401,7 +3440,7 @@ def _readable(s):
                   lambda m: f'threadgroup {m[1]}[' + m[2].replace(', ', '][').replace('ul',
                       '').replace('UL', '').replace('u', '') + ']', s)
 
-# %% ../nbs/05_simulator.ipynb #1092f9d0
+# %% ../nbs/05_simulator.ipynb #2f11df7f
 def _compile_error(text, name):
     "The first complaint of the compiler as a MetalError"
     m = re.search(re.escape(name) + r'\.(body|header):(\d+):(?:\d+:)? *(?:fatal )?error: (.*)', text)
@@ -3424,7 +3463,7 @@ def _compile_error(text, name):
     elif len(spaces) > 1: said = f'address spaces are mixed: {said}'
     return MetalError(f'does not compile: {said}', name, int(m[2]), where=m[1])
 
-# %% ../nbs/05_simulator.ipynb #fa74aa6e
+# %% ../nbs/05_simulator.ipynb #19bab3ad
 @functools.lru_cache(maxsize=4096)
 def _where(path, offset, name):
     "The kernel's (part, line) at an offset of its library, through addr2line or atos"
@@ -3436,7 +3475,7 @@ def _where(path, offset, name):
         if m := re.search(re.escape(name) + r'\.(body|header):(\d+)', out): return m[1], int(m[2])
     return 'body', None
 
-# %% ../nbs/05_simulator.ipynb #04641e5b
+# %% ../nbs/05_simulator.ipynb #3c4c1624
 def _raise(err, lib, name):
     "The runtime's error as a MetalError"
     part, line = 'body', err.line or None
@@ -3448,7 +3487,7 @@ def _raise(err, lib, name):
         if l2: text += f" (the other access: {'header ' if p2 == 'header' else ''}line {l2})"
     raise MetalError(text, name, line, tuple(err.group), err.lane, part)
 
-# %% ../nbs/05_simulator.ipynb #530efa70
+# %% ../nbs/05_simulator.ipynb #d83065e3
 def _triple(v, what):
     "A grid or threadgroup: three positive ints"
     try: t = tuple(operator.index(i) for i in v)
@@ -3456,7 +3495,7 @@ def _triple(v, what):
     if len(t) != 3 or min(t) < 1: raise ValueError(f'{what}: got {v!r}, want three positive ints')
     return t
 
-# %% ../nbs/05_simulator.ipynb #c9ec7778
+# %% ../nbs/05_simulator.ipynb #b7142ddf
 class MetalKernel:
     "A kernel for the simulator; make one with `metal_kernel`"
     def __init__(self, name, input_names, output_names, source, header, ensure_row_contiguous,
@@ -3470,7 +3509,7 @@ class MetalKernel:
     def __repr__(self):
         return f"MetalKernel({self.name}: {', '.join(self.input_names)} -> {', '.join(self.output_names)})"
 
-# %% ../nbs/05_simulator.ipynb #7c9f82d6
+# %% ../nbs/05_simulator.ipynb #cf7d345f
 @patch
 def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
     "The compiled library for these dtypes and template arguments"
@@ -3483,7 +3522,7 @@ def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
         self._check_text(template)
         small = {x.dtype for x in ins} | set(dtypes) | {v for _, v in template or []
             if isinstance(v, mx.Dtype)}
-        macros = _macros(find_compiler()[0])
+        macros = _macros(*find_compiler()[0])
         text = self.header + self.source
         soft_half = '__FLT16_MANT_DIG__' not in macros and (mx.float16 in small or 'half' in text)
         soft_bf = '__BFLT16_MANT_DIG__' not in macros and (mx.bfloat16 in small or 'bfloat' in text)
@@ -3491,7 +3530,7 @@ def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
         self.libs[key] = _compile(self.name, cpp, _swizzles(text), checks, self.math, False)
     return self.libs[key]
 
-# %% ../nbs/05_simulator.ipynb #fb49d025
+# %% ../nbs/05_simulator.ipynb #7d541d00
 @patch
 def _check_text(self: MetalKernel, template):
     "Refuse by the text what Metal's compiler refuses"
@@ -3501,7 +3540,7 @@ def _check_text(self: MetalKernel, template):
         _check(text, _Rewriter(self.name, where), types)
     self.checked = True
 
-# %% ../nbs/05_simulator.ipynb #e7bfb752
+# %% ../nbs/05_simulator.ipynb #950a5b0a
 @patch
 def __call__(self: MetalKernel, *,
              inputs,             # arrays or scalars, one per input name
@@ -3540,7 +3579,7 @@ def __call__(self: MetalKernel, *,
     try: return run.go(grid, threadgroup, seed, trace, workers)
     finally: run.close()
 
-# %% ../nbs/05_simulator.ipynb #703b75a5
+# %% ../nbs/05_simulator.ipynb #8dfb08f5
 class _Run:
     "One launch: its buffers, in guarded memory where there are checks"
     def __init__(self, k, lib, ins, shapes, dtypes, init, checks):
@@ -3557,7 +3596,7 @@ class _Run:
         for s, d, name in zip(shapes, dtypes, k.output_names):
             self.outs.append(self.output(name, (s,) if isinstance(s, int) else tuple(s), d, init))
 
-# %% ../nbs/05_simulator.ipynb #87923dc1
+# %% ../nbs/05_simulator.ipynb #1a00da77
 @functools.lru_cache(maxsize=None)
 def _origin():
     "Where fresh MLX arrays start, modulo 16"
@@ -3565,7 +3604,7 @@ def _origin():
     try: return v.ptr % 16
     finally: v.close()
 
-# %% ../nbs/05_simulator.ipynb #4eb05f97
+# %% ../nbs/05_simulator.ipynb #0a18de10
 @patch
 def add(self: _Run, name, ptr, lo, hi, item, writable=False):
     "Registers bytes [ptr+lo, ptr+hi); a guarded copy of them where there are checks"
@@ -3580,13 +3619,13 @@ def add(self: _Run, name, ptr, lo, hi, item, writable=False):
                 name=name.encode()[:63], grain=min(item, 4))
     self.bufs.append((b, ptr)); return b, ptr
 
-# %% ../nbs/05_simulator.ipynb #6ceb22fd
+# %% ../nbs/05_simulator.ipynb #8808063f
 @patch
 def add_np(self: _Run, name, a, writable=False):
     self.keep.append(a)
     return self.add(name, a.ctypes.data, 0, a.nbytes, a.itemsize, writable)
 
-# %% ../nbs/05_simulator.ipynb #3f2418fa
+# %% ../nbs/05_simulator.ipynb #3f7add7d
 @patch
 def output(self: _Run, name, shape, dtype, init):
     "An output buffer, poisoned with NaN bits where nothing initialises it"
@@ -3606,14 +3645,14 @@ def output(self: _Run, name, shape, dtype, init):
         self.keep += [written, owner]
     return a, b, ptr, shape, dtype, written, name
 
-# %% ../nbs/05_simulator.ipynb #65aa48e3
+# %% ../nbs/05_simulator.ipynb #f120649f
 @patch
 def close(self: _Run):
     for v in self.views: v.close()
     for m in self.maps: _runtime()[0].rt_unmap(*m)
     self.views, self.maps = [], []
 
-# %% ../nbs/05_simulator.ipynb #cc0c75f6
+# %% ../nbs/05_simulator.ipynb #406a7849
 @patch
 def go(self: _Run, grid, threadgroup, seed, trace, workers):
     "Launch, then outputs (and the trace)"
@@ -3635,7 +3674,7 @@ def go(self: _Run, grid, threadgroup, seed, trace, workers):
     outs = [self.collect(*o) for o in self.outs]
     return (outs, self.trace(events[:L.nevents], sites[:L.nsites], grid, tg)) if trace else outs
 
-# %% ../nbs/05_simulator.ipynb #4d2ebd91
+# %% ../nbs/05_simulator.ipynb #bf697622
 @patch
 def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     "An output as an mx.array; every byte must have been written"
@@ -3651,7 +3690,7 @@ def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     x = mx.array(a.view(raw)).reshape(shape)
     return x if x.dtype == dtype else x.view(dtype).reshape(shape)
 
-# %% ../nbs/05_simulator.ipynb #62561b9a
+# %% ../nbs/05_simulator.ipynb #cd7e717d
 def metal_kernel(name: str,                     # a C identifier
                  input_names, output_names,     # the parameters' names
                  source: str,                   # the kernel's body, in Metal
@@ -3678,7 +3717,7 @@ def metal_kernel(name: str,                     # a C identifier
     return MetalKernel(name, input_names, output_names, source, header, ensure_row_contiguous,
                        atomic_outputs, math, max_threads, max_memory)
 
-# %% ../nbs/05_simulator.ipynb #a7e7c610
+# %% ../nbs/05_simulator.ipynb #287ce214
 class Trace:
     """What a launch with `trace=True` did: `.events`, one row per access or rendezvous, in order.
 
@@ -3691,7 +3730,7 @@ class Trace:
 
     def __repr__(self): return f'Trace({self.name}: {len(self.events)} events on {", ".join(self.names)})'
 
-# %% ../nbs/05_simulator.ipynb #312f6178
+# %% ../nbs/05_simulator.ipynb #66e002db
 @patch
 def of(self: Trace, name=None, group=None, kind=None, simd=None):
     "The events on array `name`, of one threadgroup, kind ('read' or 'write') or simdgroup"
@@ -3703,11 +3742,11 @@ def of(self: Trace, name=None, group=None, kind=None, simd=None):
     if kind is not None: e = e[e['kind'] == ('read', 'write').index(kind)]
     return e if simd is None else e[e['lane'] // 32 == simd]
 
-# %% ../nbs/05_simulator.ipynb #08028938
+# %% ../nbs/05_simulator.ipynb #61214de0
 _TRACE = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'),
                    ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8'), ('line', 'i4')])
 
-# %% ../nbs/05_simulator.ipynb #69cb7f59
+# %% ../nbs/05_simulator.ipynb #94578f69
 @patch
 def trace(self: _Run, events, sites, grid, tg):
     "The runtime's events as a `Trace`, with names and lines looked up"
@@ -3721,7 +3760,7 @@ def trace(self: _Run, events, sites, grid, tg):
     e['line'] = np.where(e['kind'] < 2, [base.get(pc, 0) for pc in events['pc']], events['where'])
     return Trace(self.k.name, e, arrays, grid, tg)
 
-# %% ../nbs/05_simulator.ipynb #2f56e5de
+# %% ../nbs/05_simulator.ipynb #a56dd316
 @patch
 def _line(self: _Run, pc):
     "The kernel's line at an absolute address; negative for the header"
@@ -3729,7 +3768,7 @@ def _line(self: _Run, pc):
     part, line = _where(self.lib._name, pc - (base or 0), self.k.name)
     return (line or 0) * (-1 if part == 'header' else 1)
 
-# %% ../nbs/05_simulator.ipynb #1b7e0de4
+# %% ../nbs/05_simulator.ipynb #6ea5e591
 def coalescing(trace, name, line_bytes=128):
     """How well each simdgroup's reads of array `name` share memory lines.
     {kernel line: (accesses, lines touched, lines needed, share of bytes used)}.
@@ -3750,18 +3789,18 @@ def coalescing(trace, name, line_bytes=128):
         a[0] += 1; a[1] += len(touched); a[2] += -(-used // line_bytes); a[3] += used
     return {l: (a, t, need, used / (t * line_bytes)) for l, (a, t, need, used) in sorted(out.items())}
 
-# %% ../nbs/05_simulator.ipynb #e2ee7fe7
+# %% ../nbs/05_simulator.ipynb #56470cde
 def _figures():
     "The book's figures module, imported when the first picture is drawn"
     from turboquant import figures
     return figures
 
-# %% ../nbs/05_simulator.ipynb #8fc4b6db
+# %% ../nbs/05_simulator.ipynb #1b4e3a68
 def _axes(ax, **kw):
     "`ax`, or new axes"
     return ax if ax is not None else _figures().plt.subplots(**kw)[1]
 
-# %% ../nbs/05_simulator.ipynb #f2889874
+# %% ../nbs/05_simulator.ipynb #19124478
 def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
     """Lane by address: a square per byte range that a lane of simdgroup `simd` touches; colour is when.
     Returns the axes"""
@@ -3779,14 +3818,14 @@ def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
            title=f'{kind}s of {name}, threadgroup {group}, simdgroup {simd}: dark first')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #7959f912
+# %% ../nbs/05_simulator.ipynb #3bd9167f
 def _nth(e):
     "For each event, how many its lane had before it"
     count, out = {}, np.zeros(len(e), int)
     for i, l in enumerate(e['lane']): out[i] = count[l] = count.get(l, -1) + 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #23485563
+# %% ../nbs/05_simulator.ipynb #bf7e1337
 def draw_coalescing(trace, name, line_bytes=128, ax=None):
     """Bars: memory lines touched per simdgroup access of `name`, for each kernel line.
     The tick is what would be enough. Returns the axes"""
@@ -3803,7 +3842,7 @@ def draw_coalescing(trace, name, line_bytes=128, ax=None):
     ax.set_xlim(0, max(t / a for a, t, _, _ in c.values()) * 1.35); ax.invert_yaxis()
     return ax
 
-# %% ../nbs/05_simulator.ipynb #11a5c2af
+# %% ../nbs/05_simulator.ipynb #65e00649
 def draw_timeline(trace, group=0, ax=None, lanes=None):
     "Time to the right, a row per lane: reads, writes and where it waited. Returns the axes"
     e = trace.of(group=group)
@@ -3823,7 +3862,7 @@ def draw_timeline(trace, group=0, ax=None, lanes=None):
     ax.figure.legend(ncols=4, loc='outside lower center')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #903f0b2b
+# %% ../nbs/05_simulator.ipynb #a81bf699
 def step_lanes(trace, name, group=0, lanes=range(8), steps=16, caption='', alt=''):
     """An interactive picture: the first `steps` accesses of array `name` by some lanes, one more at each step.
 

@@ -5,22 +5,23 @@
 # %% auto #0
 __all__ = ['CPU_TEXT', 'cpu_flags', 'cpu_text', 'cpu_threads', 'cpu_library', 'sdpa_cpu']
 
-# %% ../nbs/06_backends.ipynb #4bb45ef5
-import ctypes, functools, os, platform, warnings
+# %% ../nbs/06_backends.ipynb #b6346c8b
+import ctypes, functools, os, platform, sys, warnings
+from dataclasses import replace
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/06_backends.ipynb #f7d4ad9a
+# %% ../nbs/06_backends.ipynb #3453ef17
 from .core import BACKENDS, Call, sdpa_ops
 from .simulator import CompilerMissing, compile_cpp
 
-# %% ../nbs/06_backends.ipynb #d2540325
+# %% ../nbs/06_backends.ipynb #e9f5758a
 def cpu_flags():
     "Compiler flags for this machine: its own instruction set, threads, fused multiply-add"
     arm = platform.machine() in ('arm64', 'aarch64')
     return ['-O3', '-ffp-contract=fast', '-pthread', '-mcpu=native' if arm else '-march=native']
 
-# %% ../nbs/06_backends.ipynb #aa3443ea
+# %% ../nbs/06_backends.ipynb #b4563050
 CPU_TEXT = {}
 
 def cpu_text(upto=None):
@@ -28,7 +29,7 @@ def cpu_text(upto=None):
     names = list(CPU_TEXT)
     return '\n'.join(CPU_TEXT[n] for n in names[:names.index(upto) + 1 if upto else None])
 
-# %% ../nbs/06_backends.ipynb #6eca5c5a
+# %% ../nbs/06_backends.ipynb #4556d162
 CPU_TEXT['registers'] = r"""
 #include <algorithm>
 #include <atomic>
@@ -39,6 +40,7 @@ CPU_TEXT['registers'] = r"""
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <exception>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -70,7 +72,7 @@ static INLINE vf   vmax(vf a, vf b) { return a > b ? a : b; }
 static const float INF = std::numeric_limits<float>::infinity();
 """
 
-# %% ../nbs/06_backends.ipynb #fe1358f0
+# %% ../nbs/06_backends.ipynb #3eea121d
 CPU_TEXT['compiler'] = r"""
 // Unrolls a short loop: an array that is only read at fixed places can live in registers.
 #if defined(__clang__)
@@ -86,7 +88,7 @@ CPU_TEXT['compiler'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #2826924b
+# %% ../nbs/06_backends.ipynb #1ec686fb
 CPU_TEXT['shuffle'] = r"""
 template <int... I> using Ints = std::integer_sequence<int, I...>;
 using Lanes = std::make_integer_sequence<int, W>;
@@ -119,7 +121,7 @@ template <int K = W / 2> static INLINE float total(vf a) {     // the sum of the
 }
 """
 
-# %% ../nbs/06_backends.ipynb #798cd81b
+# %% ../nbs/06_backends.ipynb #c6224104
 CPU_TEXT['exp'] = r"""
 static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest normal number: 0
   const float LOG2E = 1.44269504f, HI = 0.693359375f, LO = -2.12194440e-4f;        // ln 2 = HI + LO
@@ -136,7 +138,7 @@ static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest no
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6c1b1057
+# %% ../nbs/06_backends.ipynb #9df4c25f
 CPU_TEXT['tanh'] = r"""
 static INLINE vf vtanh(vf x) {
   vi sign = (vi)x & INT32_MIN;
@@ -148,7 +150,7 @@ static INLINE vf vtanh(vf x) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #87e5f0e2
+# %% ../nbs/06_backends.ipynb #7b30d89a
 CPU_TEXT['widen'] = r"""
 enum Type { F32, F16, BF16, BOOL };
 static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits of each lane
@@ -177,7 +179,7 @@ static void widen(const char* p, Type t, float* to, long n) {  // a row of n num
 }
 """
 
-# %% ../nbs/06_backends.ipynb #94505b54
+# %% ../nbs/06_backends.ipynb #c94d552c
 CPU_TEXT['narrow'] = r"""
 static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
   uint32_t u; memcpy(&u, &x, 4);
@@ -192,7 +194,7 @@ static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
 }
 """
 
-# %% ../nbs/06_backends.ipynb #67e38ab5
+# %% ../nbs/06_backends.ipynb #e9769b90
 CPU_TEXT['strip'] = r"""
 enum { T = 64 };                            // keys in a tile, dims in a chunk: every tile is T floats wide
 #if defined(AVX512) || defined(__aarch64__)
@@ -225,7 +227,7 @@ __attribute__((noinline)) static void strip(const float* a, B& b, float* c, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #d54b5bb7
+# %% ../nbs/06_backends.ipynb #2d945a9d
 CPU_TEXT['tile'] = r"""
 struct Tile {                               // b as T x T floats in memory
   enum { RUN = 1 };
@@ -239,7 +241,7 @@ struct Tile {                               // b as T x T floats in memory
 };
 """
 
-# %% ../nbs/06_backends.ipynb #6c7144a5
+# %% ../nbs/06_backends.ipynb #d04673b4
 CPU_TEXT['product'] = r"""
 template <int R, class B>
 static void block(const float* a, B& b, float* c, int k0, int k1, int cols, bool fresh) {
@@ -281,7 +283,7 @@ static void product(const float* a, B&& b, float* c, float* tile, int rows, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #11c5e0ae
+# %% ../nbs/06_backends.ipynb #e6d9883e
 CPU_TEXT['arrays'] = r"""
 struct Array { const char* p; long s[4]; Type type; };         // strides in bytes
 static INLINE const char* at(const Array& a, long b, long h, long n) { return a.p + b * a.s[0] + h * a.s[1] + n * a.s[2]; }
@@ -291,7 +293,7 @@ struct Exact { Array k, v; };
 struct Span { long b, h, t0; int lo, hi; };                    // slots t0 + lo .. t0 + hi of one head; t0 = 0 mod T
 """
 
-# %% ../nbs/06_backends.ipynb #ec1a1f52
+# %% ../nbs/06_backends.ipynb #cbed4cce
 CPU_TEXT['scales'] = r"""
 static INLINE long per_tile(const Packed& p) {                 // floats in a tile's scales, and room to read on past a row
   return p.axis == -1 ? (long)T * (p.D / p.group) : (long)(T / std::min(p.group, (int)T)) * p.D + T;
@@ -319,7 +321,7 @@ static void across(const float* from, const Span& s, int n, float* to) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #3e341d42
+# %% ../nbs/06_backends.ipynb #097dce28
 CPU_TEXT['decode'] = r"""
 static INLINE vf affine(vi code, vf s, vf b) { return __builtin_convertvector(code, vf) * s + b; }
 // The low BITS of each lane of C registers, all of one group
@@ -335,7 +337,7 @@ template <int BITS, int C> static INLINE void decode(const vi* c, float s, float
 }
 """
 
-# %% ../nbs/06_backends.ipynb #bc37336f
+# %% ../nbs/06_backends.ipynb #f6cb01fa
 CPU_TEXT['words'] = r"""
 enum { BW = W < 8 ? W : 8, PAIR = W / BW }; // words of a row taken at once; rows side by side in a register
 static INLINE vi words(const char* p, const char* q, int n) {
@@ -354,7 +356,7 @@ static INLINE vi words(const char* p, const char* q, int n) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #cd3a8cf0
+# %% ../nbs/06_backends.ipynb #caa2374c
 CPU_TEXT['keys'] = r"""
 // A chunk of packed keys as b[dim][slot]. Words of C W rows are transposed, then give up one code at a time.
 template <int BITS, int AXIS> struct Keys {
@@ -399,7 +401,7 @@ template <int BITS, int AXIS> struct Keys {
 };
 """
 
-# %% ../nbs/06_backends.ipynb #c278e026
+# %% ../nbs/06_backends.ipynb #e23b820e
 CPU_TEXT['spread'] = r"""
 // W codes that lie in a row, one to a lane; with 4 bits the next ones stand above it
 template <int BITS> static INLINE vi spread(const char* p) {
@@ -419,7 +421,7 @@ template <int BITS> static INLINE vi spread(const char* p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #18aa543a
+# %% ../nbs/06_backends.ipynb #9b39f240
 CPU_TEXT['value_source'] = r"""
 // A chunk of packed values as b[slot][dim]: a row's codes are already side by side
 template <int BITS, int AXIS> struct Values {
@@ -453,7 +455,7 @@ template <int BITS, int AXIS> struct Values {
 };
 """
 
-# %% ../nbs/06_backends.ipynb #9c3d688b
+# %% ../nbs/06_backends.ipynb #995a86c0
 CPU_TEXT['exact'] = r"""
 static void exact_values(const Array& v, const Span& s, int d0, int nd, float* to) {       // to[slot][dim]
   const char* p = at(v, s.b, s.h, s.t0) + d0 * size(v);
@@ -470,7 +472,7 @@ static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #57e88027
+# %% ../nbs/06_backends.ipynb #8a198b80
 CPU_TEXT['softmax'] = r"""
 // A row of scores -> weights, in place; m and l[W] are its running maximum and sum. Returns what o must be multiplied by.
 static float soften(float* s, int cols, float& m, float* l) {
@@ -489,7 +491,7 @@ static float soften(float* s, int cols, float& m, float* l) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #68e438f7
+# %% ../nbs/06_backends.ipynb #b4847412
 CPU_TEXT['mask'] = r"""
 static void blank(float* s, int cols, long a, long b) {        // -inf outside lanes a..b
   const int lo = (int)std::max(a, 0L), hi = (int)std::max(std::min(b, (long)cols), 0L);
@@ -508,7 +510,7 @@ static void mask_row(float* s, const char* p, long step, Type t, int a, int b) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #ba4728cb
+# %% ../nbs/06_backends.ipynb #07dc0dc7
 CPU_TEXT['call'] = r"""
 struct Call {
   long B, Hq, Hkv, L, N, Dk, Dv, F, R, causal, window, ring, per_row, start, length,
@@ -525,7 +527,7 @@ struct Job : Call {                         // what the tasks of one call share
 };
 """
 
-# %% ../nbs/06_backends.ipynb #7d8b3771
+# %% ../nbs/06_backends.ipynb #a15b95c3
 CPU_TEXT['segments'] = r"""
 enum Kind { PACKED, FIRST, RECENT };
 struct Segment { Kind kind; long a, b, at, col; };             // slots a..b; position = slot + at; mask column = slot + col
@@ -548,7 +550,7 @@ static int segments(const Job& t, long b, long i0, long i1, Segment* s, long* he
 }
 """
 
-# %% ../nbs/06_backends.ipynb #ed5c1ab8
+# %% ../nbs/06_backends.ipynb #befc64aa
 CPU_TEXT['finish'] = r"""
 // One row's (m, l, o) -> the output; o's chunks of T are `step` floats apart
 static void finish(const Job& t, long b, long h, long i, float m, float l, const float* o, long step) {
@@ -568,7 +570,7 @@ static void finish(const Job& t, long b, long h, long i, float m, float l, const
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6f038383
+# %% ../nbs/06_backends.ipynb #709caeae
 CPU_TEXT['worker'] = r"""
 struct Room {                               // one thread's scratch memory, kept between calls
   float* p = nullptr; long size = 0;
@@ -596,7 +598,7 @@ struct Worker {                             // one task: some queries of one KV 
 };
 """
 
-# %% ../nbs/06_backends.ipynb #edd23bae
+# %% ../nbs/06_backends.ipynb #ab64234c
 CPU_TEXT['queries'] = r"""
 void Worker::queries() {                    // q[chunk][row][T], scaled
   for (long k = 0; k < t.ck; k++) for (long r = 0; r < rows; r++) {
@@ -608,7 +610,7 @@ void Worker::queries() {                    // q[chunk][row][T], scaled
 }
 """
 
-# %% ../nbs/06_backends.ipynb #ef4058be
+# %% ../nbs/06_backends.ipynb #df23ff7c
 CPU_TEXT['packed'] = r"""
 // The product with a chunk of packed keys or values, whichever of the four kinds it is
 template <template <int, int> class B, class... A>
@@ -620,7 +622,7 @@ static void packed(const Packed& p, const Span& s, int d0, int nd, const float* 
 static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 """
 
-# %% ../nbs/06_backends.ipynb #43358750
+# %% ../nbs/06_backends.ipynb #09b3064c
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
   if (g.kind == PACKED) {
@@ -640,7 +642,7 @@ void Worker::scores(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #b1fb0dbc
+# %% ../nbs/06_backends.ipynb #47f5a7cc
 CPU_TEXT['masked'] = r"""
 void Worker::softmax(const Segment& g, const Span& p, int cols) {
   const long pos = g.at + p.t0;             // position of lane 0
@@ -663,7 +665,7 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #78f49512
+# %% ../nbs/06_backends.ipynb #6c36d881
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
   if (g.kind == PACKED) { scales(t.v, t.v.scales, p, vs); scales(t.v, t.v.biases, p, vb); }
@@ -679,7 +681,7 @@ void Worker::values(const Segment& g, const Span& p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #23a9c60a
+# %% ../nbs/06_backends.ipynb #6b227bb0
 CPU_TEXT['run'] = r"""
 void Worker::run(long split) {
   Segment seg[4];
@@ -712,7 +714,7 @@ static void task(const Job& t, long id) {   // the last block of queries sees th
 }
 """
 
-# %% ../nbs/06_backends.ipynb #4ec0568b
+# %% ../nbs/06_backends.ipynb #e4ef7550
 CPU_TEXT['merge'] = r"""
 static void merge(const Job& t, long row) {
   const long n = t.cv * T + 2;
@@ -728,7 +730,7 @@ static void merge(const Job& t, long row) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6f264968
+# %% ../nbs/06_backends.ipynb #e45d5a43
 CPU_TEXT['pool'] = r"""
 static inline void breathe() {
 #if defined(__x86_64__)
@@ -756,13 +758,17 @@ struct Pool {                               // helpers that sleep between calls
       if (--active == 0) done.notify_one();
     }
   }
+  void start(int want) {                    // where no more threads are to be had, go on with those that run
+    try { for (; helpers < want; helpers++) std::thread(&Pool::help, this, helpers).detach(); }
+    catch (const std::exception&) {}
+  }
   void run(const Job& t, long n, int threads) {
     std::unique_lock<std::mutex> mine(turn, std::try_to_lock);
     if (threads < 2 || n < 2 || !mine.owns_lock()) { for (long i = 0; i < n; i++) task(t, i); return; }
     {
       std::lock_guard<std::mutex> hold(lock);
-      limit = threads - 1;
-      for (; helpers < limit; helpers++) std::thread(&Pool::help, this, helpers).detach();
+      limit = (int)std::min((long)threads, n) - 1;             // the caller works too
+      start(limit);
       job = &t; count = n; next = 0; open = true; round++;
     }
     wake.notify_all();
@@ -781,7 +787,7 @@ static Pool& pool() {                       // never destroyed; a forked child h
 }
 """
 
-# %% ../nbs/06_backends.ipynb #73c85f74
+# %% ../nbs/06_backends.ipynb #4b5295ab
 CPU_TEXT['entry'] = r"""
 struct Buffer {                             // Python's Py_buffer
   char* buf; void* obj; long len, itemsize; int readonly, ndim; const char* format; long *shape, *strides, *sub; void* internal;
@@ -829,20 +835,20 @@ extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {            
 }
 """
 
-# %% ../nbs/06_backends.ipynb #7b3a6f85
+# %% ../nbs/06_backends.ipynb #81d3e277
 class _Buffer(ctypes.Structure):
     "CPython's Py_buffer"
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.c_void_p), ('len', ctypes.c_ssize_t), ('itemsize', ctypes.c_ssize_t),
                 ('readonly', ctypes.c_int), ('ndim', ctypes.c_int), ('format', ctypes.c_char_p), ('shape', ctypes.c_void_p),
                 ('strides', ctypes.c_void_p), ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/06_backends.ipynb #2fda3a0b
+# %% ../nbs/06_backends.ipynb #94363ec4
 class _CCall(ctypes.Structure):
     "The C++ text's Call"
     _fields_ = [(n, ctypes.c_int64) for n in ('B Hq Hkv L N Dk Dv F R causal window ring per_row start length '
                 'kbits vbits kgroup vgroup kaxis vaxis out threads').split()] + [('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
 
-# %% ../nbs/06_backends.ipynb #9986b189
+# %% ../nbs/06_backends.ipynb #6b94f896
 _TYPES = {mx.float32: (0, np.float32), mx.float16: (1, np.float16), mx.bfloat16: (2, np.uint16)}    # in the order of the text's Type
 
 def _c_call(c, threads):
@@ -850,18 +856,18 @@ def _c_call(c, threads):
     return _CCall(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring, c.per_row, s, n,
                   *c.bits, *c.groups, c.k.axis, c.v.axis, _TYPES[c.q.dtype][0], threads, c.scale, c.softcap)
 
-# %% ../nbs/06_backends.ipynb #5393d123
+# %% ../nbs/06_backends.ipynb #3c307926
 def _arrays(c):
     "The call's arrays in the text's order, None where one is absent"
     two = (None, None)
     return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks, *((c.start, c.length) if c.per_row else two)]
 
-# %% ../nbs/06_backends.ipynb #bcdc3b2b
+# %% ../nbs/06_backends.ipynb #a078d09c
 _take, _release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
 _take.argtypes, _release.argtypes, _release.restype = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int], [ctypes.c_void_p], None
 _RECORDS_RO = 0x1c             # PyBUF_RECORDS_RO: strides and format, for reading
 
-# %% ../nbs/06_backends.ipynb #fa060f75
+# %% ../nbs/06_backends.ipynb #a5a08ce4
 def _with_buffers(arrays, f):
     "f(buffers of the arrays); every buffer is given back before this returns"
     mx.eval([a for a in arrays if a is not None])                # one wait for all
@@ -876,41 +882,104 @@ def _with_buffers(arrays, f):
     finally:
         for p in held: _release(p)
 
-# %% ../nbs/06_backends.ipynb #310a1b06
+# %% ../nbs/06_backends.ipynb #6b74d10c
 def cpu_threads():
-    "Threads the CPU backend may use: TURBOQUANT_THREADS, else the processors open to this process"
+    "Threads the CPU backend may use: TURBOQUANT_THREADS, 1 to 1024, else the processors open to this process"
     n = os.environ.get('TURBOQUANT_THREADS')
     if n is None: return _processors()
-    if not n.isdecimal() or int(n) < 1: raise ValueError(f"TURBOQUANT_THREADS is {n!r}; expected a whole number of at least 1")
-    return int(n)
+    if n.isdecimal() and len(n) < 9 and 1 <= int(n) <= 1024: return int(n)
+    raise ValueError(f"TURBOQUANT_THREADS is {n[:40]!r}; expected a whole number from 1 to 1024")
 
-# %% ../nbs/06_backends.ipynb #ebad361e
+# %% ../nbs/06_backends.ipynb #2398f33a
 @functools.lru_cache(None)
-def _processors(): return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
+def _processors():
+    "Processors open to this process"
+    n = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
+    return min(n, 1024)
 
-# %% ../nbs/06_backends.ipynb #66674ee1
+# %% ../nbs/06_backends.ipynb #9154f2e7
 @functools.lru_cache(None)
 def cpu_library(*flags):
     "The compiled text; CompilerMissing where there is no compiler, RuntimeError where it refuses"
     return compile_cpp(cpu_text(), 'sdpa_cpu', flags or cpu_flags())
 
-# %% ../nbs/06_backends.ipynb #8369ae23
-def _without(e):
-    "No C++ text on this machine: say so once, and leave calls to MLX operations"
-    if BACKENDS.pop('cpu', None):
-        warnings.warn(f"turboquant: attention runs in MLX operations, many times slower than the C++ text: {e}", stacklevel=4)
+# %% ../nbs/06_backends.ipynb #d46ab937
+def _callers_level():
+    "The stacklevel, seen from the caller, of the nearest frame outside this library and MLX"
+    f, level = sys._getframe(1), 1
+    while f.f_back and f.f_globals.get('__name__', '').split('.')[0] in ('turboquant', 'mlx', 'mlx_lm'):
+        f, level = f.f_back, level + 1
+    return level
 
-# %% ../nbs/06_backends.ipynb #fb828ec8
-def sdpa_cpu(c:Call,      # a checked call
-             lib=None     # a compiled text; by default this machine's
-            ) -> mx.array:  # (B, Hq, L, Dv) in q's dtype
-    "The call on CPU cores, by the C++ text; by MLX operations where it cannot be compiled"
-    try: lib = lib or cpu_library()
-    except (CompilerMissing, RuntimeError) as e:
-        _without(e)
-        return sdpa_ops(c)
+# %% ../nbs/06_backends.ipynb #569fa297
+_told = []
+
+def _without(e):
+    "No C++ text on this machine: leave calls to MLX operations, and say so once"
+    if os.environ.get('TURBOQUANT_BACKEND') == 'cpu': BACKENDS['cpu'] = sdpa_ops       # asked for by name: keep the name
+    else: BACKENDS.pop('cpu', None)
+    if _told: return
+    _told.append(e)
+    warnings.warn("turboquant: attention runs in MLX operations, many times slower than the C++ text: "
+                  f"{e}", stacklevel=_callers_level())
+
+# %% ../nbs/06_backends.ipynb #46b9abfb
+_REAL = (0, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12)                     # in _arrays: all but codes, starts and lengths
+
+def _replaced(c, reals):
+    "The call with `reals`, in the order of _REAL, for its own arrays"
+    q, ks, kb, vs, vb, fk, fv, rk, rv, mask, sinks = reals
+    return replace(c, q=q, k=c.k._replace(scales=ks, biases=kb), v=c.v._replace(scales=vs, biases=vb),
+                   first=c.first and (fk, fv), recent=c.recent and (rk, rv), mask=mask, sinks=sinks)
+
+# %% ../nbs/06_backends.ipynb #38a504e2
+def _smooth(c, reals):
+    "sdpa_ops as a function of the floating arrays among `reals`, those arrays, and where they stand"
+    at = [i for i, a in enumerate(reals) if a is not None and mx.issubdtype(a.dtype, mx.floating)]
+    def f(*xs):
+        new = dict(zip(at, xs))
+        return sdpa_ops(_replaced(c, [new.get(i, a) for i, a in enumerate(reals)]))
+    return f, [reals[i] for i in at], at
+
+# %% ../nbs/06_backends.ipynb #c4bb4e48
+@mx.custom_function
+def _tied(c, out, *reals):
+    "`out`, the answer to call `c`, as a differentiable function of its arrays"
+    return out
+
+# %% ../nbs/06_backends.ipynb #57a36889
+@_tied.vjp
+def _tied_vjp(given, cotangent, _):
+    "Cotangents of the arrays: those of sdpa_ops"
+    c, out, *reals = given
+    f, xs, at = _smooth(c, reals)
+    back = dict(zip(at, mx.vjp(f, xs, [cotangent])[1]))
+    zero = lambda a: None if a is None else mx.zeros_like(a)     # a boolean mask has no gradient
+    return (c, zero(out), *(back.get(i, zero(a)) for i, a in enumerate(reals)))
+
+# %% ../nbs/06_backends.ipynb #d4ec8006
+@_tied.jvp
+def _tied_jvp(given, tangents):
+    "The tangent of the output: that of sdpa_ops; an array that does not move has None"
+    c, _, *reals = given
+    f, xs, at = _smooth(c, reals)
+    t = [tangents[i + 2] for i in at]
+    return mx.jvp(f, xs, [mx.zeros_like(x) if d is None else d for x, d in zip(xs, t)])[1][0]
+
+# %% ../nbs/06_backends.ipynb #a6e144b3
+def _evaluated(arrays):
+    "Evaluate, with one wait for all; False where MLX is recording and there is nothing to evaluate"
+    try: mx.eval([a for a in arrays if a is not None])
+    except (RuntimeError, ValueError) as e:
+        if 'function transformation' not in str(e): raise
+        return False
+    return True
+
+# %% ../nbs/06_backends.ipynb #08cea478
+def _compute(c, lib, arrays):
+    "The call by a compiled text; its arrays are evaluated"
     out = np.empty((c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
-    call, arrays = _c_call(c, cpu_threads()), _arrays(c)
+    call = _c_call(c, cpu_threads())
     run = lambda bufs: lib.sdpa_cpu(ctypes.byref(call), bufs, ctypes.c_void_p(out.ctypes.data))
     rc = _with_buffers(arrays, run)
     if rc == 1: rc = _with_buffers([a if a is None or i > 10 else mx.contiguous(a) for i, a in enumerate(arrays)], run)
@@ -918,5 +987,22 @@ def sdpa_cpu(c:Call,      # a checked call
     res = mx.array(out)
     return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
 
-# %% ../nbs/06_backends.ipynb #dba699dc
+# %% ../nbs/06_backends.ipynb #f2ddfdbb
+def sdpa_cpu(c:Call,      # a checked call
+             lib=None     # a compiled text; by default this machine's
+            ) -> mx.array:  # (B, Hq, L, Dv) in q's dtype
+    """The call on CPU cores, by the C++ text; by MLX operations where it cannot be compiled.
+
+    Evaluates its arrays. Gradients, and calls inside `mx.compile` or `mx.vmap`, are those of `sdpa_ops`.
+    The result keeps the call's arrays until it is evaluated. Raises MemoryError, and ValueError for a wrong
+    TURBOQUANT_THREADS."""
+    try: lib = lib or cpu_library()
+    except (CompilerMissing, RuntimeError, OSError) as e:
+        _without(e)
+        return sdpa_ops(c)
+    arrays = _arrays(c)
+    if not _evaluated(arrays): return sdpa_ops(c)
+    return _tied(c, _compute(c, lib, arrays), *(arrays[i] for i in _REAL))
+
+# %% ../nbs/06_backends.ipynb #ee69d85a
 BACKENDS['cpu'] = sdpa_cpu

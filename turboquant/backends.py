@@ -5,23 +5,23 @@
 # %% auto #0
 __all__ = ['CPU_TEXT', 'cpu_flags', 'cpu_text', 'cpu_threads', 'cpu_library', 'sdpa_cpu']
 
-# %% ../nbs/06_backends.ipynb #b6346c8b
+# %% ../nbs/06_backends.ipynb #1be0a4a4
 import ctypes, functools, os, platform, sys, warnings
 from dataclasses import replace
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/06_backends.ipynb #3453ef17
+# %% ../nbs/06_backends.ipynb #650ea0a4
 from .core import BACKENDS, Call, sdpa_ops
 from .simulator import CompilerMissing, compile_cpp
 
-# %% ../nbs/06_backends.ipynb #e9f5758a
+# %% ../nbs/06_backends.ipynb #31c69666
 def cpu_flags():
     "Compiler flags for this machine: its own instruction set, threads, fused multiply-add"
     arm = platform.machine() in ('arm64', 'aarch64')
     return ['-O3', '-ffp-contract=fast', '-pthread', '-mcpu=native' if arm else '-march=native']
 
-# %% ../nbs/06_backends.ipynb #b4563050
+# %% ../nbs/06_backends.ipynb #ad26fa74
 CPU_TEXT = {}
 
 def cpu_text(upto=None):
@@ -29,7 +29,7 @@ def cpu_text(upto=None):
     names = list(CPU_TEXT)
     return '\n'.join(CPU_TEXT[n] for n in names[:names.index(upto) + 1 if upto else None])
 
-# %% ../nbs/06_backends.ipynb #4556d162
+# %% ../nbs/06_backends.ipynb #a65c5931
 CPU_TEXT['registers'] = r"""
 #include <algorithm>
 #include <atomic>
@@ -56,7 +56,7 @@ enum { W = 8 };
 #else
 enum { W = 4 };                             // NEON, SSE2, and whatever else the compiler knows
 #endif
-#define INLINE inline __attribute__((always_inline))           // a call in an inner loop would send registers to memory
+#define INLINE inline __attribute__((always_inline))           // a call would send registers to memory
 typedef float    vf  __attribute__((vector_size(4 * W)));
 typedef int32_t  vi  __attribute__((vector_size(4 * W)));
 typedef float    vfu __attribute__((vector_size(4 * W), aligned(1), may_alias));   // the same, at any address
@@ -72,7 +72,7 @@ static INLINE vf   vmax(vf a, vf b) { return a > b ? a : b; }
 static const float INF = std::numeric_limits<float>::infinity();
 """
 
-# %% ../nbs/06_backends.ipynb #3eea121d
+# %% ../nbs/06_backends.ipynb #bc20b52d
 CPU_TEXT['compiler'] = r"""
 // Unrolls a short loop: an array that is only read at fixed places can live in registers.
 #if defined(__clang__)
@@ -88,7 +88,7 @@ CPU_TEXT['compiler'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #1ec686fb
+# %% ../nbs/06_backends.ipynb #4aa9171f
 CPU_TEXT['shuffle'] = r"""
 template <int... I> using Ints = std::integer_sequence<int, I...>;
 using Lanes = std::make_integer_sequence<int, W>;
@@ -100,7 +100,9 @@ using Lanes = std::make_integer_sequence<int, W>;
 template <int... I> static INLINE vi count(Ints<I...>) { return vi{I...}; }
 static INLINE vi iota() { return count(Lanes{}); }             // 0, 1, 2, ...
 template <int... I> static INLINE vi low(vi a, vi b, Ints<I...>) { return SHUFFLE(a, b, I / 2 + I % 2 * W); }
-template <int... I> static INLINE vi high(vi a, vi b, Ints<I...>) { return SHUFFLE(a, b, (W + I) / 2 + I % 2 * W); }
+template <int... I> static INLINE vi high(vi a, vi b, Ints<I...>) {
+  return SHUFFLE(a, b, (W + I) / 2 + I % 2 * W);
+}
 template <int K, int... I> static INLINE vf turn(vf a, Ints<I...>) { return SHUFFLE(a, a, (I + K) % W); }
 template <int N = W> static INLINE void transpose(vi* x) {     // log2(W) perfect shuffles
   vi y[W];
@@ -121,7 +123,7 @@ template <int K = W / 2> static INLINE float total(vf a) {     // the sum of the
 }
 """
 
-# %% ../nbs/06_backends.ipynb #c6224104
+# %% ../nbs/06_backends.ipynb #e86cfffe
 CPU_TEXT['exp'] = r"""
 static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest normal number: 0
   const float LOG2E = 1.44269504f, HI = 0.693359375f, LO = -2.12194440e-4f;        // ln 2 = HI + LO
@@ -138,7 +140,7 @@ static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest no
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9df4c25f
+# %% ../nbs/06_backends.ipynb #6f5b39f6
 CPU_TEXT['tanh'] = r"""
 static INLINE vf vtanh(vf x) {
   vi sign = (vi)x & INT32_MIN;
@@ -150,7 +152,7 @@ static INLINE vf vtanh(vf x) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #7b30d89a
+# %% ../nbs/06_backends.ipynb #ef86bc85
 CPU_TEXT['widen'] = r"""
 enum Type { F32, F16, BF16, BOOL };
 static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits of each lane
@@ -179,7 +181,7 @@ static void widen(const char* p, Type t, float* to, long n) {  // a row of n num
 }
 """
 
-# %% ../nbs/06_backends.ipynb #c94d552c
+# %% ../nbs/06_backends.ipynb #ae6c0587
 CPU_TEXT['narrow'] = r"""
 static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
   uint32_t u; memcpy(&u, &x, 4);
@@ -194,7 +196,7 @@ static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e9769b90
+# %% ../nbs/06_backends.ipynb #28acfdde
 CPU_TEXT['strip'] = r"""
 enum { T = 64 };                            // keys in a tile, dims in a chunk: every tile is T floats wide
 #if defined(AVX512) || defined(__aarch64__)
@@ -227,7 +229,7 @@ __attribute__((noinline)) static void strip(const float* a, B& b, float* c, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2d945a9d
+# %% ../nbs/06_backends.ipynb #7db016e3
 CPU_TEXT['tile'] = r"""
 struct Tile {                               // b as T x T floats in memory
   enum { RUN = 1 };
@@ -241,7 +243,7 @@ struct Tile {                               // b as T x T floats in memory
 };
 """
 
-# %% ../nbs/06_backends.ipynb #d04673b4
+# %% ../nbs/06_backends.ipynb #b6135692
 CPU_TEXT['product'] = r"""
 template <int R, class B>
 static void block(const float* a, B& b, float* c, int k0, int k1, int cols, bool fresh) {
@@ -270,7 +272,8 @@ template <class B> static void fill(B& b, float* to, int k0, int k1, int cols) {
 }
 // c[rows][cols] += a[rows][k0..k1) b: few rows take b's codes as they come, many share a tile filled once
 template <class B>
-static void product(const float* a, B&& b, float* c, float* tile, int rows, int k0, int k1, int cols, bool fresh) {
+static void product(const float* a, B&& b, float* c, float* tile, int rows, int k0, int k1, int cols,
+                    bool fresh) {
   if constexpr (!std::is_same_v<B, Tile>) {
     if (rows <= FEW) { block<FEW>(rows, a, b, c, k0, k1, cols, fresh); return; }
     fill(b, tile, k0, k1, cols);
@@ -283,19 +286,21 @@ static void product(const float* a, B&& b, float* c, float* tile, int rows, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e6d9883e
+# %% ../nbs/06_backends.ipynb #6bdee734
 CPU_TEXT['arrays'] = r"""
 struct Array { const char* p; long s[4]; Type type; };         // strides in bytes
-static INLINE const char* at(const Array& a, long b, long h, long n) { return a.p + b * a.s[0] + h * a.s[1] + n * a.s[2]; }
+static INLINE const char* at(const Array& a, long b, long h, long n) {
+  return a.p + b * a.s[0] + h * a.s[1] + n * a.s[2];
+}
 static INLINE long size(const Array& a) { return a.type == F32 ? 4 : 2; }
 struct Packed { Array codes, scales, biases; int bits, group, axis, D; };
 struct Exact { Array k, v; };
-struct Span { long b, h, t0; int lo, hi; };                    // slots t0 + lo .. t0 + hi of one head; t0 = 0 mod T
+struct Span { long b, h, t0; int lo, hi; };                    // slots t0 + lo .. t0 + hi of a head; t0 % T = 0
 """
 
-# %% ../nbs/06_backends.ipynb #cbed4cce
+# %% ../nbs/06_backends.ipynb #5b01f71d
 CPU_TEXT['scales'] = r"""
-static INLINE long per_tile(const Packed& p) {                 // floats in a tile's scales, and room to read on past a row
+static INLINE long per_tile(const Packed& p) {                 // floats in a tile's scales, and room past a row
   return p.axis == -1 ? (long)T * (p.D / p.group) : (long)(T / std::min(p.group, (int)T)) * p.D + T;
 }
 static void row_of(const Array& a, const char* p, float* to, long n) {
@@ -306,11 +311,13 @@ static void row_of(const Array& a, const char* p, float* to, long n) {
 static void scales(const Packed& p, const Array& a, const Span& s, float* to) {
   if (p.axis == -2) {
     const int g = std::min(p.group, (int)T);
-    for (int i = s.lo / g; i * g < s.hi; i++) row_of(a, at(a, s.b, s.h, (s.t0 + i * g) / p.group), to + (long)i * p.D, p.D);
+    for (int i = s.lo / g; i * g < s.hi; i++)
+      row_of(a, at(a, s.b, s.h, (s.t0 + i * g) / p.group), to + (long)i * p.D, p.D);
     return;
   }
   const int n = p.D / p.group;
-  if (a.s[3] == size(a) && a.s[2] == n * size(a)) widen(at(a, s.b, s.h, s.t0 + s.lo), a.type, to + s.lo * n, (long)(s.hi - s.lo) * n);
+  if (a.s[3] == size(a) && a.s[2] == n * size(a))
+    widen(at(a, s.b, s.h, s.t0 + s.lo), a.type, to + s.lo * n, (long)(s.hi - s.lo) * n);
   else for (int i = s.lo; i < s.hi; i++) row_of(a, at(a, s.b, s.h, s.t0 + i), to + i * n, n);
 }
 // axis -1 for keys, whose lanes are slots: [slot][n] -> [n][slot]
@@ -321,7 +328,7 @@ static void across(const float* from, const Span& s, int n, float* to) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #097dce28
+# %% ../nbs/06_backends.ipynb #8c95be17
 CPU_TEXT['decode'] = r"""
 static INLINE vf affine(vi code, vf s, vf b) { return __builtin_convertvector(code, vf) * s + b; }
 // The low BITS of each lane of C registers, all of one group
@@ -337,7 +344,7 @@ template <int BITS, int C> static INLINE void decode(const vi* c, float s, float
 }
 """
 
-# %% ../nbs/06_backends.ipynb #f6cb01fa
+# %% ../nbs/06_backends.ipynb #9e92e099
 CPU_TEXT['words'] = r"""
 enum { BW = W < 8 ? W : 8, PAIR = W / BW }; // words of a row taken at once; rows side by side in a register
 static INLINE vi words(const char* p, const char* q, int n) {
@@ -356,7 +363,7 @@ static INLINE vi words(const char* p, const char* q, int n) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #caa2374c
+# %% ../nbs/06_backends.ipynb #caf70fa1
 CPU_TEXT['keys'] = r"""
 // A chunk of packed keys as b[dim][slot]. Words of C W rows are transposed, then give up one code at a time.
 template <int BITS, int AXIS> struct Keys {
@@ -381,7 +388,8 @@ template <int BITS, int AXIS> struct Keys {
         for (int r = 0; r < W; r++, p0 += step, p1 += step) y[r] = words(p0, p1, nw - w);
       } else for (int r = 0; r < W; r++) y[r] = words(slot(j + r) + 4 * w, slot(j + W + r) + 4 * w, nw - w);
       transpose(y);
-      for (int i = 0; i < BW && w + i < nw; i++) for (int e = 0; e < PAIR; e++) x[C * (w + i) + p + e] = y[i + BW * e];
+      for (int i = 0; i < BW && w + i < nw; i++)
+        for (int e = 0; e < PAIR; e++) x[C * (w + i) + p + e] = y[i + BW * e];
     }
   }
   struct Row {
@@ -390,7 +398,10 @@ template <int BITS, int AXIS> struct Keys {
       vi c[C];
       UNROLL for (int n = 0; n < C; n++) c[n] = x[n] >> (i * BITS);
       if constexpr (AXIS == -2) decode<BITS, C>(c, s[i], b[i], y);
-      else { UNROLL for (int n = 0; n < C; n++) y[n] = affine(c[n] & ((1 << BITS) - 1), load(s + n * W), load(b + n * W)); }
+      else {
+        UNROLL for (int n = 0; n < C; n++)
+          y[n] = affine(c[n] & ((1 << BITS) - 1), load(s + n * W), load(b + n * W));
+      }
       i++;
     }
   };
@@ -401,7 +412,7 @@ template <int BITS, int AXIS> struct Keys {
 };
 """
 
-# %% ../nbs/06_backends.ipynb #e23b820e
+# %% ../nbs/06_backends.ipynb #79ff98e2
 CPU_TEXT['spread'] = r"""
 // W codes that lie in a row, one to a lane; with 4 bits the next ones stand above it
 template <int BITS> static INLINE vi spread(const char* p) {
@@ -421,7 +432,7 @@ template <int BITS> static INLINE vi spread(const char* p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9b39f240
+# %% ../nbs/06_backends.ipynb #34bc05cf
 CPU_TEXT['value_source'] = r"""
 // A chunk of packed values as b[slot][dim]: a row's codes are already side by side
 template <int BITS, int AXIS> struct Values {
@@ -430,8 +441,9 @@ template <int BITS, int AXIS> struct Values {
   const float *sc, *bi, *s, *b;
   char spare[T * BITS / 8];
   Values(const Packed& p, const Span& t, int d0, int nd, const float* sc, const float* bi) :
-    codes(at(p.codes, t.b, t.h, t.t0) + d0 * BITS / 8), step(p.codes.s[2]), ld(AXIS == -2 ? p.D : p.D / p.group), d0(d0), nd(nd),
-    group(p.group), shift(p.group == 32 ? 5 : 6), narrow(AXIS == -1 && p.group < 4 * W), sc(sc), bi(bi) {}
+    codes(at(p.codes, t.b, t.h, t.t0) + d0 * BITS / 8), step(p.codes.s[2]),
+    ld(AXIS == -2 ? p.D : p.D / p.group), d0(d0), nd(nd), group(p.group),
+    shift(p.group == 32 ? 5 : 6), narrow(AXIS == -1 && p.group < 4 * W), sc(sc), bi(bi) {}
   template <int C> INLINE void column(int to) {
     j = to; tail = j + C * W > nd;
     const long i = AXIS == -2 ? d0 + j : (d0 + j) / group;
@@ -443,25 +455,28 @@ template <int BITS, int AXIS> struct Values {
       vi c[C];
       UNROLL for (int n = 0; n < C; n++) c[n] = spread<BITS>(p + n * W * BITS / 8);
       if constexpr (AXIS == -1) decode<BITS, C>(c, *s, *b, y);
-      else { UNROLL for (int n = 0; n < C; n++) y[n] = affine(c[n] & ((1 << BITS) - 1), load(s + n * W), load(b + n * W)); }
+      else {
+        UNROLL for (int n = 0; n < C; n++)
+          y[n] = affine(c[n] & ((1 << BITS) - 1), load(s + n * W), load(b + n * W));
+      }
     }
   };
   template <int C> INLINE Row row(int k) {
     const char* p = codes + k * step + j * BITS / 8;
-    if (tail) { memcpy(spare, p, (nd - j) * BITS / 8); p = spare; }              // never read past a row's end
+    if (tail) { memcpy(spare, p, (nd - j) * BITS / 8); p = spare; }    // never read past a row's end
     const long i = (AXIS == -2 ? k >> shift : k) * ld;
     return {p, s + i, b + i};
   }
 };
 """
 
-# %% ../nbs/06_backends.ipynb #995a86c0
+# %% ../nbs/06_backends.ipynb #72456862
 CPU_TEXT['exact'] = r"""
 static void exact_values(const Array& v, const Span& s, int d0, int nd, float* to) {       // to[slot][dim]
   const char* p = at(v, s.b, s.h, s.t0) + d0 * size(v);
   for (int i = s.lo; i < s.hi; i++) widen(p + i * v.s[2], v.type, to + i * T, nd);
 }
-static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to, float* rows) {   // to[dim][slot]
+static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to, float* rows) {  // to[dim][slot]
   exact_values(k, s, d0, nd, rows);
   for (int j = s.lo / W * W; j < s.hi; j += W) for (int d = 0; d < nd; d += W) {
     vi x[W];
@@ -472,9 +487,10 @@ static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #8a198b80
+# %% ../nbs/06_backends.ipynb #a3b7c10d
 CPU_TEXT['softmax'] = r"""
-// A row of scores -> weights, in place; m and l[W] are its running maximum and sum. Returns what o must be multiplied by.
+// A row of scores -> weights, in place; m and l[W] are its running maximum and sum.
+// Returns what o must be multiplied by.
 static float soften(float* s, int cols, float& m, float* l) {
   vf x = load(s);
   for (int j = W; j < cols; j += W) x = vmax(x, load(s + j));
@@ -491,7 +507,7 @@ static float soften(float* s, int cols, float& m, float* l) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #b4847412
+# %% ../nbs/06_backends.ipynb #a7d6fef1
 CPU_TEXT['mask'] = r"""
 static void blank(float* s, int cols, long a, long b) {        // -inf outside lanes a..b
   const int lo = (int)std::max(a, 0L), hi = (int)std::max(std::min(b, (long)cols), 0L);
@@ -510,7 +526,7 @@ static void mask_row(float* s, const char* p, long step, Type t, int a, int b) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #07dc0dc7
+# %% ../nbs/06_backends.ipynb #adb159a7
 CPU_TEXT['call'] = r"""
 struct Call {
   long B, Hq, Hkv, L, N, Dk, Dv, F, R, causal, window, ring, per_row, start, length,
@@ -527,10 +543,10 @@ struct Job : Call {                         // what the tasks of one call share
 };
 """
 
-# %% ../nbs/06_backends.ipynb #a15b95c3
+# %% ../nbs/06_backends.ipynb #0fd3c9ee
 CPU_TEXT['segments'] = r"""
 enum Kind { PACKED, FIRST, RECENT };
-struct Segment { Kind kind; long a, b, at, col; };             // slots a..b; position = slot + at; mask column = slot + col
+struct Segment { Kind kind; long a, b, at, col; };   // slots a..b; position: slot + at; mask column: slot + col
 // The runs of slots that queries i0..i1 of batch row b may see. here: position of query 0
 static int segments(const Job& t, long b, long i0, long i1, Segment* s, long* here) {
   const long start = t.per_row ? t.starts[b] : t.start, n = (t.per_row ? t.lengths[b] : t.length) - start;
@@ -550,14 +566,15 @@ static int segments(const Job& t, long b, long i0, long i1, Segment* s, long* he
 }
 """
 
-# %% ../nbs/06_backends.ipynb #befc64aa
+# %% ../nbs/06_backends.ipynb #94056671
 CPU_TEXT['finish'] = r"""
 // One row's (m, l, o) -> the output; o's chunks of T are `step` floats apart
 static void finish(const Job& t, long b, long h, long i, float m, float l, const float* o, long step) {
   const bool seen = m != -INF || l != 0;    // a row that saw no key stays zero, sink or not; NaN is seen
   float f = 0;
   if (seen) {
-    const float sink = t.sinks.p ? one(t.sinks.p + h * t.sinks.s[0], t.sinks.type) : -INF, top = std::max(m, sink);
+    const float sink = t.sinks.p ? one(t.sinks.p + h * t.sinks.s[0], t.sinks.type) : -INF;
+    const float top = std::max(m, sink);
     f = std::exp(m - top);
     f /= l * f + std::exp(sink - top);
   }
@@ -570,35 +587,42 @@ static void finish(const Job& t, long b, long h, long i, float m, float l, const
 }
 """
 
-# %% ../nbs/06_backends.ipynb #709caeae
+# %% ../nbs/06_backends.ipynb #9b60757a
 CPU_TEXT['worker'] = r"""
 struct Room {                               // one thread's scratch memory, kept between calls
   float* p = nullptr; long size = 0;
   float* get(long n) {
-    if (n > size) { std::free(p); size = posix_memalign((void**)&p, 64, 4 * n) ? 0 : n; if (!size) std::abort(); }
+    if (n > size) {
+      std::free(p);
+      size = posix_memalign((void**)&p, 64, 4 * n) ? 0 : n;
+      if (!size) std::abort();
+    }
     return p;
   }
   ~Room() { std::free(p); }
 };
 static thread_local Room room;
-struct Worker {                             // one task: some queries of one KV head's group, over some of the tiles
+struct Worker {                             // one task: some queries of a KV head's group, over some tiles
   const Job& t; long b, h, i0, nl, rows, here = 0;
   float *q, *o, *s, *tile, *more, *l, *m, *ks, *kb, *vs, *vb, *tmp;
-  Worker(const Job& t, long b, long h, long i0, long i1) : t(t), b(b), h(h), i0(i0), nl(i1 - i0), rows(nl * t.G) {
+  Worker(const Job& t, long b, long h, long i0, long i1) :
+    t(t), b(b), h(h), i0(i0), nl(i1 - i0), rows(nl * t.G) {
     const long nk = per_tile(t.k), nv = per_tile(t.v);
     q = room.get(rows * (T * (t.ck + t.cv + 1) + W + 1) + 2 * T * T + 3 * nk + 2 * nv);
     o = q + rows * T * t.ck; s = o + rows * T * t.cv; tile = s + rows * T; more = tile + T * T;
-    l = more + T * T; m = l + rows * W; ks = m + rows; kb = ks + nk; tmp = kb + nk; vs = tmp + nk; vb = vs + nv;
+    l = more + T * T; m = l + rows * W;
+    ks = m + rows; kb = ks + nk; tmp = kb + nk; vs = tmp + nk; vb = vs + nv;
     std::fill(o, o + rows * T * t.cv, 0.f); std::fill(l, l + rows * W, 0.f); std::fill(m, m + rows, -INF);
   }
   long head(long r) const { return h * t.G + r / nl; }
   long query(long r) const { return i0 + r % nl; }
-  void queries(); void scores(const Segment&, const Span&, int); void softmax(const Segment&, const Span&, int);
+  void queries();
+  void scores(const Segment&, const Span&, int); void softmax(const Segment&, const Span&, int);
   void values(const Segment&, const Span&); void run(long split); void leave(long split);
 };
 """
 
-# %% ../nbs/06_backends.ipynb #ab64234c
+# %% ../nbs/06_backends.ipynb #bcd3c64d
 CPU_TEXT['queries'] = r"""
 void Worker::queries() {                    // q[chunk][row][T], scaled
   for (long k = 0; k < t.ck; k++) for (long r = 0; r < rows; r++) {
@@ -610,19 +634,22 @@ void Worker::queries() {                    // q[chunk][row][T], scaled
 }
 """
 
-# %% ../nbs/06_backends.ipynb #df23ff7c
+# %% ../nbs/06_backends.ipynb #29a3bf57
 CPU_TEXT['packed'] = r"""
 // The product with a chunk of packed keys or values, whichever of the four kinds it is
 template <template <int, int> class B, class... A>
-static void packed(const Packed& p, const Span& s, int d0, int nd, const float* sc, const float* bi, const float* a, A... rest) {
+static void packed(const Packed& p, const Span& s, int d0, int nd, const float* sc, const float* bi,
+                   const float* a, A... rest) {
   auto go = [&](auto&& b) { product(a, std::move(b), rest...); };
-  if (p.bits == 4) { if (p.axis == -1) go(B<4, -1>(p, s, d0, nd, sc, bi)); else go(B<4, -2>(p, s, d0, nd, sc, bi)); }
-  else             { if (p.axis == -1) go(B<8, -1>(p, s, d0, nd, sc, bi)); else go(B<8, -2>(p, s, d0, nd, sc, bi)); }
+  if (p.bits == 4 && p.axis == -1) go(B<4, -1>(p, s, d0, nd, sc, bi));
+  else if (p.bits == 4)            go(B<4, -2>(p, s, d0, nd, sc, bi));
+  else if (p.axis == -1)           go(B<8, -1>(p, s, d0, nd, sc, bi));
+  else                             go(B<8, -2>(p, s, d0, nd, sc, bi));
 }
 static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 """
 
-# %% ../nbs/06_backends.ipynb #09b3064c
+# %% ../nbs/06_backends.ipynb #e7a0c1f8
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
   if (g.kind == PACKED) {
@@ -642,15 +669,17 @@ void Worker::scores(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #47f5a7cc
+# %% ../nbs/06_backends.ipynb #c41f32bb
 CPU_TEXT['masked'] = r"""
 void Worker::softmax(const Segment& g, const Span& p, int cols) {
   const long pos = g.at + p.t0;             // position of lane 0
   for (long r = 0; r < rows; r++) {
     float* x = s + r * T;
-    if (t.softcap) for (int j = 0; j < cols; j += W) store(x + j, (float)t.softcap * vtanh(load(x + j) / (float)t.softcap));
+    const float cap = (float)t.softcap;
+    if (cap) for (int j = 0; j < cols; j += W) store(x + j, cap * vtanh(load(x + j) / cap));
     const long now = here + query(r) - pos; // the lane of this query's own position
-    const long a = t.window ? std::max((long)p.lo, now - t.window + 1) : p.lo, e = t.causal ? std::min((long)p.hi, now + 1) : p.hi;
+    const long a = t.window ? std::max((long)p.lo, now - t.window + 1) : p.lo;
+    const long e = t.causal ? std::min((long)p.hi, now + 1) : p.hi;
     if (t.mask.p && a < e) {
       const char* row = at(t.mask, b, head(r), query(r)) + (p.t0 + g.col) * t.mask.s[3];
       mask_row(x, row, t.mask.s[3], t.mask.type, (int)a, (int)e);
@@ -665,14 +694,15 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6c36d881
+# %% ../nbs/06_backends.ipynb #6e6a3f83
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
   if (g.kind == PACKED) { scales(t.v, t.v.scales, p, vs); scales(t.v, t.v.biases, p, vb); }
   for (long k = 0; k < t.cv; k++) {
     const int d0 = (int)k * T, nd = (int)std::min((long)T, t.Dv - d0);
     float* c = o + k * rows * T;
-    if (g.kind == PACKED) packed<Values>(t.v, p, d0, nd, vs, vb, s, c, tile, (int)rows, p.lo, p.hi, padded(nd), false);
+    if (g.kind == PACKED)
+      packed<Values>(t.v, p, d0, nd, vs, vb, s, c, tile, (int)rows, p.lo, p.hi, padded(nd), false);
     else {
       exact_values(g.kind == FIRST ? t.first.v : t.recent.v, p, d0, nd, tile);
       product(s, Tile{tile}, c, tile, (int)rows, p.lo, p.hi, padded(nd), false);
@@ -681,7 +711,7 @@ void Worker::values(const Segment& g, const Span& p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6b227bb0
+# %% ../nbs/06_backends.ipynb #dcbfa878
 CPU_TEXT['run'] = r"""
 void Worker::run(long split) {
   Segment seg[4];
@@ -714,7 +744,7 @@ static void task(const Job& t, long id) {   // the last block of queries sees th
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e4ef7550
+# %% ../nbs/06_backends.ipynb #44c65f9d
 CPU_TEXT['merge'] = r"""
 static void merge(const Job& t, long row) {
   const long n = t.cv * T + 2;
@@ -730,7 +760,7 @@ static void merge(const Job& t, long row) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e45d5a43
+# %% ../nbs/06_backends.ipynb #341d9b2d
 CPU_TEXT['pool'] = r"""
 static inline void breathe() {
 #if defined(__x86_64__)
@@ -779,7 +809,7 @@ struct Pool {                               // helpers that sleep between calls
     done.wait(hold, [&] { return active.load() == 0; });
   }
 };
-static Pool& pool() {                       // never destroyed; a forked child has no helpers and needs a new one
+static Pool& pool() {                       // never destroyed; a forked child has no helpers: a new one
   static std::mutex lock; static Pool* p = nullptr; static pid_t owner = 0;
   std::lock_guard<std::mutex> hold(lock);
   if (!p || owner != getpid()) { p = new Pool; owner = getpid(); }
@@ -787,12 +817,13 @@ static Pool& pool() {                       // never destroyed; a forked child h
 }
 """
 
-# %% ../nbs/06_backends.ipynb #4b5295ab
+# %% ../nbs/06_backends.ipynb #dc8a045f
 CPU_TEXT['entry'] = r"""
 struct Buffer {                             // Python's Py_buffer
-  char* buf; void* obj; long len, itemsize; int readonly, ndim; const char* format; long *shape, *strides, *sub; void* internal;
+  char* buf; void* obj; long len, itemsize; int readonly, ndim;
+  const char* format; long *shape, *strides, *sub; void* internal;
 };
-static bool array(const Buffer& b, Array* a) {                 // false where a row's numbers are not side by side
+static bool array(const Buffer& b, Array* a) {                 // false where a row's numbers lie apart
   *a = Array{b.buf, {0, 0, 0, 0}, F32};
   if (!b.buf) return true;
   for (int i = 0; i < b.ndim && i < 4; i++) a->s[i] = b.strides[i];
@@ -803,16 +834,19 @@ static bool array(const Buffer& b, Array* a) {                 // false where a 
 }
 static void plan(Job& t, int* threads) {    // blocks of queries and splits over keys
   t.G = t.Hq / t.Hkv; t.ck = (t.Dk + T - 1) / T; t.cv = (t.Dv + T - 1) / T;
-  const long most = std::min(128L, 65536 / ((t.ck + t.cv) * T));                 // rows whose q and o stay in the L2 cache
+  const long most = std::min(128L, 65536 / ((t.ck + t.cv) * T));               // rows whose q and o stay in L2
   t.block = std::max(1L, std::min((long)t.L, most / t.G));
   t.blocks = (t.L + t.block - 1) / t.block;
   t.block = (t.L + t.blocks - 1) / t.blocks;
   const long n = t.F + t.R + (t.per_row ? t.N : t.length - t.start), tasks = t.B * t.Hkv * t.blocks;
   const double work = (double)t.B * (t.Hq * t.L + 2 * t.Hkv * t.blocks) * n * (t.Dk + t.Dv);
   *threads = work < 1e6 ? 1 : (int)t.threads;                  // waking a thread costs more than that
-  t.splits = *threads < 2 || tasks >= 4 * *threads ? 1 : std::max(1L, std::min((4L * *threads + tasks - 1) / tasks, n / (8 * T)));
+  const long wanted = 4L * *threads;                 // tasks, so that no thread waits long for another
+  t.splits = *threads < 2 || tasks >= wanted ? 1
+           : std::max(1L, std::min((wanted + tasks - 1) / tasks, n / (8 * T)));
 }
-extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {             // 0: done; 1: a row is not contiguous; 2: no memory
+// 0: done; 1: a row is not contiguous; 2: no memory
+extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {
   Job t{};
   (Call&)t = *c; t.to = out;
   t.k.bits = (int)c->kbits; t.k.group = (int)c->kgroup; t.k.axis = (int)c->kaxis; t.k.D = (int)c->Dk;
@@ -820,7 +854,8 @@ extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {            
   Array* rows[] = {&t.q, &t.k.codes, &t.k.scales, &t.k.biases, &t.v.codes, &t.v.scales, &t.v.biases,
                    &t.first.k, &t.first.v, &t.recent.k, &t.recent.v};
   bool ok = true;
-  for (int i = 0; i < 11; i++) ok &= array(b[i], rows[i]) || i == 2 || i == 3 || i == 5 || i == 6;    // scales may be any view
+  for (int i = 0; i < 11; i++)
+    ok &= array(b[i], rows[i]) || i == 2 || i == 3 || i == 5 || i == 6;        // scales may be any view
   array(b[11], &t.mask); array(b[12], &t.sinks);
   t.starts = (const int32_t*)b[13].buf; t.lengths = (const int32_t*)b[14].buf;
   if (!ok) return 1;
@@ -835,42 +870,49 @@ extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {            
 }
 """
 
-# %% ../nbs/06_backends.ipynb #81d3e277
+# %% ../nbs/06_backends.ipynb #e0bcf395
 class _Buffer(ctypes.Structure):
     "CPython's Py_buffer"
-    _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.c_void_p), ('len', ctypes.c_ssize_t), ('itemsize', ctypes.c_ssize_t),
-                ('readonly', ctypes.c_int), ('ndim', ctypes.c_int), ('format', ctypes.c_char_p), ('shape', ctypes.c_void_p),
-                ('strides', ctypes.c_void_p), ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
+    _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.c_void_p), ('len', ctypes.c_ssize_t),
+                ('itemsize', ctypes.c_ssize_t), ('readonly', ctypes.c_int), ('ndim', ctypes.c_int),
+                ('format', ctypes.c_char_p), ('shape', ctypes.c_void_p), ('strides', ctypes.c_void_p),
+                ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/06_backends.ipynb #94363ec4
+# %% ../nbs/06_backends.ipynb #111b4469
 class _CCall(ctypes.Structure):
     "The C++ text's Call"
-    _fields_ = [(n, ctypes.c_int64) for n in ('B Hq Hkv L N Dk Dv F R causal window ring per_row start length '
-                'kbits vbits kgroup vgroup kaxis vaxis out threads').split()] + [('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
+    _fields_ = [(n, ctypes.c_int64) for n in
+                ('B Hq Hkv L N Dk Dv F R causal window ring per_row start length '
+                 'kbits vbits kgroup vgroup kaxis vaxis out threads').split()]
+    _fields_ += [('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
 
-# %% ../nbs/06_backends.ipynb #6b94f896
-_TYPES = {mx.float32: (0, np.float32), mx.float16: (1, np.float16), mx.bfloat16: (2, np.uint16)}    # in the order of the text's Type
+# %% ../nbs/06_backends.ipynb #c19be2ce
+# numbered as in the text's Type
+_TYPES = {mx.float32: (0, np.float32), mx.float16: (1, np.float16), mx.bfloat16: (2, np.uint16)}
 
+# %% ../nbs/06_backends.ipynb #d220a01f
 def _c_call(c, threads):
     s, n = (0, 0) if c.per_row else (c.start, c.length)
-    return _CCall(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring, c.per_row, s, n,
-                  *c.bits, *c.groups, c.k.axis, c.v.axis, _TYPES[c.q.dtype][0], threads, c.scale, c.softcap)
+    return _CCall(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring,
+                  c.per_row, s, n, *c.bits, *c.groups, c.k.axis, c.v.axis, _TYPES[c.q.dtype][0],
+                  threads, c.scale, c.softcap)
 
-# %% ../nbs/06_backends.ipynb #3c307926
+# %% ../nbs/06_backends.ipynb #3b6df31d
 def _arrays(c):
     "The call's arrays in the text's order, None where one is absent"
     two = (None, None)
-    return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks, *((c.start, c.length) if c.per_row else two)]
+    return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks,
+            *((c.start, c.length) if c.per_row else two)]
 
-# %% ../nbs/06_backends.ipynb #a078d09c
+# %% ../nbs/06_backends.ipynb #1991d2d2
 _take, _release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
-_take.argtypes, _release.argtypes, _release.restype = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int], [ctypes.c_void_p], None
+_take.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
+_release.argtypes, _release.restype = [ctypes.c_void_p], None
 _RECORDS_RO = 0x1c             # PyBUF_RECORDS_RO: strides and format, for reading
 
-# %% ../nbs/06_backends.ipynb #a5a08ce4
+# %% ../nbs/06_backends.ipynb #5c586a74
 def _with_buffers(arrays, f):
     "f(buffers of the arrays); every buffer is given back before this returns"
-    mx.eval([a for a in arrays if a is not None])                # one wait for all
     bufs, held = (_Buffer * len(arrays))(), []
     base, size = ctypes.addressof(bufs), ctypes.sizeof(_Buffer)
     try:
@@ -882,7 +924,7 @@ def _with_buffers(arrays, f):
     finally:
         for p in held: _release(p)
 
-# %% ../nbs/06_backends.ipynb #6b74d10c
+# %% ../nbs/06_backends.ipynb #48cac529
 def cpu_threads():
     "Threads the CPU backend may use: TURBOQUANT_THREADS, 1 to 1024, else the processors open to this process"
     n = os.environ.get('TURBOQUANT_THREADS')
@@ -890,20 +932,20 @@ def cpu_threads():
     if n.isdecimal() and len(n) < 9 and 1 <= int(n) <= 1024: return int(n)
     raise ValueError(f"TURBOQUANT_THREADS is {n[:40]!r}; expected a whole number from 1 to 1024")
 
-# %% ../nbs/06_backends.ipynb #2398f33a
+# %% ../nbs/06_backends.ipynb #29ad9428
 @functools.lru_cache(None)
 def _processors():
     "Processors open to this process"
     n = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
     return min(n, 1024)
 
-# %% ../nbs/06_backends.ipynb #9154f2e7
+# %% ../nbs/06_backends.ipynb #ac27e1c6
 @functools.lru_cache(None)
 def cpu_library(*flags):
     "The compiled text; CompilerMissing where there is no compiler, RuntimeError where it refuses"
     return compile_cpp(cpu_text(), 'sdpa_cpu', flags or cpu_flags())
 
-# %% ../nbs/06_backends.ipynb #d46ab937
+# %% ../nbs/06_backends.ipynb #71580133
 def _callers_level():
     "The stacklevel, seen from the caller, of the nearest frame outside this library and MLX"
     f, level = sys._getframe(1), 1
@@ -911,62 +953,61 @@ def _callers_level():
         f, level = f.f_back, level + 1
     return level
 
-# %% ../nbs/06_backends.ipynb #569fa297
+# %% ../nbs/06_backends.ipynb #a1cb8ec2
 _told = []
 
 def _without(e):
     "No C++ text on this machine: leave calls to MLX operations, and say so once"
-    if os.environ.get('TURBOQUANT_BACKEND') == 'cpu': BACKENDS['cpu'] = sdpa_ops       # asked for by name: keep the name
+    if os.environ.get('TURBOQUANT_BACKEND') == 'cpu': BACKENDS['cpu'] = sdpa_ops     # asked for by name
     else: BACKENDS.pop('cpu', None)
     if _told: return
     _told.append(e)
     warnings.warn("turboquant: attention runs in MLX operations, many times slower than the C++ text: "
                   f"{e}", stacklevel=_callers_level())
 
-# %% ../nbs/06_backends.ipynb #46b9abfb
-_REAL = (0, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12)                     # in _arrays: all but codes, starts and lengths
+# %% ../nbs/06_backends.ipynb #7ae8d1fb
+def _replaced(c, arrays):
+    "The call with `arrays`, in the order of _arrays, for its own; starts and lengths stay"
+    q, kc, ks, kb, vc, vs, vb, fk, fv, rk, rv, mask, sinks, *_ = arrays
+    k, v = c.k._replace(codes=kc, scales=ks, biases=kb), c.v._replace(codes=vc, scales=vs, biases=vb)
+    return replace(c, q=q, k=k, v=v, first=c.first and (fk, fv), recent=c.recent and (rk, rv),
+                   mask=mask, sinks=sinks)
 
-def _replaced(c, reals):
-    "The call with `reals`, in the order of _REAL, for its own arrays"
-    q, ks, kb, vs, vb, fk, fv, rk, rv, mask, sinks = reals
-    return replace(c, q=q, k=c.k._replace(scales=ks, biases=kb), v=c.v._replace(scales=vs, biases=vb),
-                   first=c.first and (fk, fv), recent=c.recent and (rk, rv), mask=mask, sinks=sinks)
-
-# %% ../nbs/06_backends.ipynb #38a504e2
-def _smooth(c, reals):
-    "sdpa_ops as a function of the floating arrays among `reals`, those arrays, and where they stand"
-    at = [i for i, a in enumerate(reals) if a is not None and mx.issubdtype(a.dtype, mx.floating)]
+# %% ../nbs/06_backends.ipynb #6098fb01
+def _smooth(c, arrays):
+    "sdpa_ops as a function of the floating ones of `arrays`, these, and where they stand"
+    at = [i for i, a in enumerate(arrays) if a is not None and mx.issubdtype(a.dtype, mx.floating)]
     def f(*xs):
         new = dict(zip(at, xs))
-        return sdpa_ops(_replaced(c, [new.get(i, a) for i, a in enumerate(reals)]))
-    return f, [reals[i] for i in at], at
+        return sdpa_ops(_replaced(c, [new.get(i, a) for i, a in enumerate(arrays)]))
+    return f, [arrays[i] for i in at], at
 
-# %% ../nbs/06_backends.ipynb #c4bb4e48
+# %% ../nbs/06_backends.ipynb #77bda8c1
 @mx.custom_function
-def _tied(c, out, *reals):
+def _tied(c, out, *arrays):
     "`out`, the answer to call `c`, as a differentiable function of its arrays"
     return out
 
-# %% ../nbs/06_backends.ipynb #57a36889
+# %% ../nbs/06_backends.ipynb #6089a238
 @_tied.vjp
 def _tied_vjp(given, cotangent, _):
     "Cotangents of the arrays: those of sdpa_ops"
-    c, out, *reals = given
-    f, xs, at = _smooth(c, reals)
+    c, out, *arrays = given
+    f, xs, at = _smooth(c, arrays)
     back = dict(zip(at, mx.vjp(f, xs, [cotangent])[1]))
-    zero = lambda a: None if a is None else mx.zeros_like(a)     # a boolean mask has no gradient
-    return (c, zero(out), *(back.get(i, zero(a)) for i, a in enumerate(reals)))
+    zero = lambda a: None if a is None else mx.zeros_like(a)     # codes and boolean masks have no gradient
+    return (c, zero(out), *(back.get(i, zero(a)) for i, a in enumerate(arrays)))
 
-# %% ../nbs/06_backends.ipynb #d4ec8006
+# %% ../nbs/06_backends.ipynb #3dd3d658
 @_tied.jvp
 def _tied_jvp(given, tangents):
     "The tangent of the output: that of sdpa_ops; an array that does not move has None"
-    c, _, *reals = given
-    f, xs, at = _smooth(c, reals)
+    c, _, *arrays = given
+    f, xs, at = _smooth(c, arrays)
     t = [tangents[i + 2] for i in at]
     return mx.jvp(f, xs, [mx.zeros_like(x) if d is None else d for x, d in zip(xs, t)])[1][0]
 
-# %% ../nbs/06_backends.ipynb #a6e144b3
+# %% ../nbs/06_backends.ipynb #62ff6177
 def _evaluated(arrays):
     "Evaluate, with one wait for all; False where MLX is recording and there is nothing to evaluate"
     try: mx.eval([a for a in arrays if a is not None])
@@ -975,19 +1016,20 @@ def _evaluated(arrays):
         return False
     return True
 
-# %% ../nbs/06_backends.ipynb #08cea478
+# %% ../nbs/06_backends.ipynb #602c9358
 def _compute(c, lib, arrays):
     "The call by a compiled text; its arrays are evaluated"
     out = np.empty((c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
     call = _c_call(c, cpu_threads())
     run = lambda bufs: lib.sdpa_cpu(ctypes.byref(call), bufs, ctypes.c_void_p(out.ctypes.data))
     rc = _with_buffers(arrays, run)
-    if rc == 1: rc = _with_buffers([a if a is None or i > 10 else mx.contiguous(a) for i, a in enumerate(arrays)], run)
+    if rc == 1:                                                  # rows lie apart somewhere: copy
+        rc = _with_buffers([a if a is None or i > 10 else mx.contiguous(a) for i, a in enumerate(arrays)], run)
     if rc: raise MemoryError("sdpa_cpu: no memory for partial results")
     res = mx.array(out)
     return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
 
-# %% ../nbs/06_backends.ipynb #f2ddfdbb
+# %% ../nbs/06_backends.ipynb #28c473f0
 def sdpa_cpu(c:Call,      # a checked call
              lib=None     # a compiled text; by default this machine's
             ) -> mx.array:  # (B, Hq, L, Dv) in q's dtype
@@ -1002,7 +1044,7 @@ def sdpa_cpu(c:Call,      # a checked call
         return sdpa_ops(c)
     arrays = _arrays(c)
     if not _evaluated(arrays): return sdpa_ops(c)
-    return _tied(c, _compute(c, lib, arrays), *(arrays[i] for i in _REAL))
+    return _tied(c, _compute(c, lib, arrays), *arrays)
 
-# %% ../nbs/06_backends.ipynb #ee69d85a
+# %% ../nbs/06_backends.ipynb #9dac1455
 BACKENDS['cpu'] = sdpa_cpu

@@ -5,23 +5,23 @@
 # %% auto #0
 __all__ = ['CPU_TEXT', 'cpu_flags', 'cpu_text', 'cpu_threads', 'cpu_library', 'sdpa_cpu']
 
-# %% ../nbs/06_backends.ipynb #1be0a4a4
+# %% ../nbs/06_backends.ipynb #b4eac7bb
 import ctypes, functools, os, platform, sys, warnings
 from dataclasses import replace
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/06_backends.ipynb #650ea0a4
+# %% ../nbs/06_backends.ipynb #0460a714
 from .core import BACKENDS, Call, sdpa_ops
 from .simulator import CompilerMissing, compile_cpp
 
-# %% ../nbs/06_backends.ipynb #31c69666
+# %% ../nbs/06_backends.ipynb #b01377e5
 def cpu_flags():
     "Compiler flags for this machine: its own instruction set, threads, fused multiply-add"
     arm = platform.machine() in ('arm64', 'aarch64')
     return ['-O3', '-ffp-contract=fast', '-pthread', '-mcpu=native' if arm else '-march=native']
 
-# %% ../nbs/06_backends.ipynb #ad26fa74
+# %% ../nbs/06_backends.ipynb #df52c87a
 CPU_TEXT = {}
 
 def cpu_text(upto=None):
@@ -29,7 +29,7 @@ def cpu_text(upto=None):
     names = list(CPU_TEXT)
     return '\n'.join(CPU_TEXT[n] for n in names[:names.index(upto) + 1 if upto else None])
 
-# %% ../nbs/06_backends.ipynb #a65c5931
+# %% ../nbs/06_backends.ipynb #14538a47
 CPU_TEXT['registers'] = r"""
 #include <algorithm>
 #include <atomic>
@@ -72,7 +72,7 @@ static INLINE vf   vmax(vf a, vf b) { return a > b ? a : b; }
 static const float INF = std::numeric_limits<float>::infinity();
 """
 
-# %% ../nbs/06_backends.ipynb #bc20b52d
+# %% ../nbs/06_backends.ipynb #922a0d0c
 CPU_TEXT['compiler'] = r"""
 // Unrolls a short loop: an array that is only read at fixed places can live in registers.
 #if defined(__clang__)
@@ -88,7 +88,7 @@ CPU_TEXT['compiler'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #4aa9171f
+# %% ../nbs/06_backends.ipynb #00c7a935
 CPU_TEXT['shuffle'] = r"""
 template <int... I> using Ints = std::integer_sequence<int, I...>;
 using Lanes = std::make_integer_sequence<int, W>;
@@ -123,7 +123,7 @@ template <int K = W / 2> static INLINE float total(vf a) {     // the sum of the
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e86cfffe
+# %% ../nbs/06_backends.ipynb #55bb8fb9
 CPU_TEXT['exp'] = r"""
 static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest normal number: 0
   const float LOG2E = 1.44269504f, HI = 0.693359375f, LO = -2.12194440e-4f;        // ln 2 = HI + LO
@@ -140,7 +140,7 @@ static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest no
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6f5b39f6
+# %% ../nbs/06_backends.ipynb #d18d94da
 CPU_TEXT['tanh'] = r"""
 static INLINE vf vtanh(vf x) {
   vi sign = (vi)x & INT32_MIN;
@@ -152,7 +152,7 @@ static INLINE vf vtanh(vf x) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #ef86bc85
+# %% ../nbs/06_backends.ipynb #e8cf651d
 CPU_TEXT['widen'] = r"""
 enum Type { F32, F16, BF16, BOOL };
 static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits of each lane
@@ -181,7 +181,7 @@ static void widen(const char* p, Type t, float* to, long n) {  // a row of n num
 }
 """
 
-# %% ../nbs/06_backends.ipynb #ae6c0587
+# %% ../nbs/06_backends.ipynb #4cff9449
 CPU_TEXT['narrow'] = r"""
 static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
   uint32_t u; memcpy(&u, &x, 4);
@@ -196,7 +196,7 @@ static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
 }
 """
 
-# %% ../nbs/06_backends.ipynb #28acfdde
+# %% ../nbs/06_backends.ipynb #bfd483ba
 CPU_TEXT['strip'] = r"""
 enum { T = 64 };                            // keys in a tile, dims in a chunk: every tile is T floats wide
 #if defined(AVX512) || defined(__aarch64__)
@@ -229,7 +229,7 @@ __attribute__((noinline)) static void strip(const float* a, B& b, float* c, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #7db016e3
+# %% ../nbs/06_backends.ipynb #86e15285
 CPU_TEXT['tile'] = r"""
 struct Tile {                               // b as T x T floats in memory
   enum { RUN = 1 };
@@ -243,7 +243,7 @@ struct Tile {                               // b as T x T floats in memory
 };
 """
 
-# %% ../nbs/06_backends.ipynb #b6135692
+# %% ../nbs/06_backends.ipynb #c50ecc2b
 CPU_TEXT['product'] = r"""
 template <int R, class B>
 static void block(const float* a, B& b, float* c, int k0, int k1, int cols, bool fresh) {
@@ -286,7 +286,7 @@ static void product(const float* a, B&& b, float* c, float* tile, int rows, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6bdee734
+# %% ../nbs/06_backends.ipynb #3a78c1d4
 CPU_TEXT['arrays'] = r"""
 struct Array { const char* p; long s[4]; Type type; };         // strides in bytes
 static INLINE const char* at(const Array& a, long b, long h, long n) {
@@ -298,7 +298,7 @@ struct Exact { Array k, v; };
 struct Span { long b, h, t0; int lo, hi; };                    // slots t0 + lo .. t0 + hi of a head; t0 % T = 0
 """
 
-# %% ../nbs/06_backends.ipynb #5b01f71d
+# %% ../nbs/06_backends.ipynb #1c0dc7d0
 CPU_TEXT['scales'] = r"""
 static INLINE long per_tile(const Packed& p) {                 // floats in a tile's scales, and room past a row
   return p.axis == -1 ? (long)T * (p.D / p.group) : (long)(T / std::min(p.group, (int)T)) * p.D + T;
@@ -328,7 +328,7 @@ static void across(const float* from, const Span& s, int n, float* to) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #8c95be17
+# %% ../nbs/06_backends.ipynb #7abe09a2
 CPU_TEXT['decode'] = r"""
 static INLINE vf affine(vi code, vf s, vf b) { return __builtin_convertvector(code, vf) * s + b; }
 // The low BITS of each lane of C registers, all of one group
@@ -344,7 +344,7 @@ template <int BITS, int C> static INLINE void decode(const vi* c, float s, float
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9e92e099
+# %% ../nbs/06_backends.ipynb #688ef3f3
 CPU_TEXT['words'] = r"""
 enum { BW = W < 8 ? W : 8, PAIR = W / BW }; // words of a row taken at once; rows side by side in a register
 static INLINE vi words(const char* p, const char* q, int n) {
@@ -363,7 +363,7 @@ static INLINE vi words(const char* p, const char* q, int n) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #caf70fa1
+# %% ../nbs/06_backends.ipynb #458ced16
 CPU_TEXT['keys'] = r"""
 // A chunk of packed keys as b[dim][slot]. Words of C W rows are transposed, then give up one code at a time.
 template <int BITS, int AXIS> struct Keys {
@@ -412,7 +412,7 @@ template <int BITS, int AXIS> struct Keys {
 };
 """
 
-# %% ../nbs/06_backends.ipynb #79ff98e2
+# %% ../nbs/06_backends.ipynb #8bbd4df3
 CPU_TEXT['spread'] = r"""
 // W codes that lie in a row, one to a lane; with 4 bits the next ones stand above it
 template <int BITS> static INLINE vi spread(const char* p) {
@@ -432,7 +432,7 @@ template <int BITS> static INLINE vi spread(const char* p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #34bc05cf
+# %% ../nbs/06_backends.ipynb #3b24184c
 CPU_TEXT['value_source'] = r"""
 // A chunk of packed values as b[slot][dim]: a row's codes are already side by side
 template <int BITS, int AXIS> struct Values {
@@ -470,7 +470,7 @@ template <int BITS, int AXIS> struct Values {
 };
 """
 
-# %% ../nbs/06_backends.ipynb #72456862
+# %% ../nbs/06_backends.ipynb #7a5eb310
 CPU_TEXT['exact'] = r"""
 static void exact_values(const Array& v, const Span& s, int d0, int nd, float* to) {       // to[slot][dim]
   const char* p = at(v, s.b, s.h, s.t0) + d0 * size(v);
@@ -487,7 +487,7 @@ static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #a3b7c10d
+# %% ../nbs/06_backends.ipynb #09c2809d
 CPU_TEXT['softmax'] = r"""
 // A row of scores -> weights, in place; m and l[W] are its running maximum and sum.
 // Returns what o must be multiplied by.
@@ -507,7 +507,7 @@ static float soften(float* s, int cols, float& m, float* l) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #a7d6fef1
+# %% ../nbs/06_backends.ipynb #584271c0
 CPU_TEXT['mask'] = r"""
 static void blank(float* s, int cols, long a, long b) {        // -inf outside lanes a..b
   const int lo = (int)std::max(a, 0L), hi = (int)std::max(std::min(b, (long)cols), 0L);
@@ -526,7 +526,7 @@ static void mask_row(float* s, const char* p, long step, Type t, int a, int b) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #adb159a7
+# %% ../nbs/06_backends.ipynb #978112b4
 CPU_TEXT['call'] = r"""
 struct Call {
   long B, Hq, Hkv, L, N, Dk, Dv, F, R, causal, window, ring, per_row, start, length,
@@ -543,7 +543,7 @@ struct Job : Call {                         // what the tasks of one call share
 };
 """
 
-# %% ../nbs/06_backends.ipynb #0fd3c9ee
+# %% ../nbs/06_backends.ipynb #3814d5a2
 CPU_TEXT['segments'] = r"""
 enum Kind { PACKED, FIRST, RECENT };
 struct Segment { Kind kind; long a, b, at, col; };   // slots a..b; position: slot + at; mask column: slot + col
@@ -566,7 +566,7 @@ static int segments(const Job& t, long b, long i0, long i1, Segment* s, long* he
 }
 """
 
-# %% ../nbs/06_backends.ipynb #94056671
+# %% ../nbs/06_backends.ipynb #9469c0d1
 CPU_TEXT['finish'] = r"""
 // One row's (m, l, o) -> the output; o's chunks of T are `step` floats apart
 static void finish(const Job& t, long b, long h, long i, float m, float l, const float* o, long step) {
@@ -587,7 +587,7 @@ static void finish(const Job& t, long b, long h, long i, float m, float l, const
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9b60757a
+# %% ../nbs/06_backends.ipynb #05e5b450
 CPU_TEXT['worker'] = r"""
 struct Room {                               // one thread's scratch memory, kept between calls
   float* p = nullptr; long size = 0;
@@ -622,7 +622,7 @@ struct Worker {                             // one task: some queries of a KV he
 };
 """
 
-# %% ../nbs/06_backends.ipynb #bcd3c64d
+# %% ../nbs/06_backends.ipynb #5b8af5db
 CPU_TEXT['queries'] = r"""
 void Worker::queries() {                    // q[chunk][row][T], scaled
   for (long k = 0; k < t.ck; k++) for (long r = 0; r < rows; r++) {
@@ -634,7 +634,7 @@ void Worker::queries() {                    // q[chunk][row][T], scaled
 }
 """
 
-# %% ../nbs/06_backends.ipynb #29a3bf57
+# %% ../nbs/06_backends.ipynb #75ecce88
 CPU_TEXT['packed'] = r"""
 // The product with a chunk of packed keys or values, whichever of the four kinds it is
 template <template <int, int> class B, class... A>
@@ -649,7 +649,7 @@ static void packed(const Packed& p, const Span& s, int d0, int nd, const float* 
 static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 """
 
-# %% ../nbs/06_backends.ipynb #e7a0c1f8
+# %% ../nbs/06_backends.ipynb #624e9c42
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
   if (g.kind == PACKED) {
@@ -669,7 +669,7 @@ void Worker::scores(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #c41f32bb
+# %% ../nbs/06_backends.ipynb #acf9be70
 CPU_TEXT['masked'] = r"""
 void Worker::softmax(const Segment& g, const Span& p, int cols) {
   const long pos = g.at + p.t0;             // position of lane 0
@@ -694,7 +694,7 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6e6a3f83
+# %% ../nbs/06_backends.ipynb #361bf663
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
   if (g.kind == PACKED) { scales(t.v, t.v.scales, p, vs); scales(t.v, t.v.biases, p, vb); }
@@ -711,7 +711,7 @@ void Worker::values(const Segment& g, const Span& p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #dcbfa878
+# %% ../nbs/06_backends.ipynb #03508a9e
 CPU_TEXT['run'] = r"""
 void Worker::run(long split) {
   Segment seg[4];
@@ -744,7 +744,7 @@ static void task(const Job& t, long id) {   // the last block of queries sees th
 }
 """
 
-# %% ../nbs/06_backends.ipynb #44c65f9d
+# %% ../nbs/06_backends.ipynb #9454a656
 CPU_TEXT['merge'] = r"""
 static void merge(const Job& t, long row) {
   const long n = t.cv * T + 2;
@@ -760,7 +760,7 @@ static void merge(const Job& t, long row) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #341d9b2d
+# %% ../nbs/06_backends.ipynb #c5d3c8fd
 CPU_TEXT['pool'] = r"""
 static inline void breathe() {
 #if defined(__x86_64__)
@@ -817,7 +817,7 @@ static Pool& pool() {                       // never destroyed; a forked child h
 }
 """
 
-# %% ../nbs/06_backends.ipynb #dc8a045f
+# %% ../nbs/06_backends.ipynb #532279ac
 CPU_TEXT['entry'] = r"""
 struct Buffer {                             // Python's Py_buffer
   char* buf; void* obj; long len, itemsize; int readonly, ndim;
@@ -870,7 +870,7 @@ extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e0bcf395
+# %% ../nbs/06_backends.ipynb #4b0feb59
 class _Buffer(ctypes.Structure):
     "CPython's Py_buffer"
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.c_void_p), ('len', ctypes.c_ssize_t),
@@ -878,7 +878,7 @@ class _Buffer(ctypes.Structure):
                 ('format', ctypes.c_char_p), ('shape', ctypes.c_void_p), ('strides', ctypes.c_void_p),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/06_backends.ipynb #111b4469
+# %% ../nbs/06_backends.ipynb #02a76ee1
 class _CCall(ctypes.Structure):
     "The C++ text's Call"
     _fields_ = [(n, ctypes.c_int64) for n in
@@ -886,31 +886,31 @@ class _CCall(ctypes.Structure):
                  'kbits vbits kgroup vgroup kaxis vaxis out threads').split()]
     _fields_ += [('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
 
-# %% ../nbs/06_backends.ipynb #c19be2ce
+# %% ../nbs/06_backends.ipynb #6c24411b
 # numbered as in the text's Type
 _TYPES = {mx.float32: (0, np.float32), mx.float16: (1, np.float16), mx.bfloat16: (2, np.uint16)}
 
-# %% ../nbs/06_backends.ipynb #d220a01f
+# %% ../nbs/06_backends.ipynb #9e0167c4
 def _c_call(c, threads):
     s, n = (0, 0) if c.per_row else (c.start, c.length)
     return _CCall(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring,
                   c.per_row, s, n, *c.bits, *c.groups, c.k.axis, c.v.axis, _TYPES[c.q.dtype][0],
                   threads, c.scale, c.softcap)
 
-# %% ../nbs/06_backends.ipynb #3b6df31d
+# %% ../nbs/06_backends.ipynb #d680b289
 def _arrays(c):
     "The call's arrays in the text's order, None where one is absent"
     two = (None, None)
     return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks,
             *((c.start, c.length) if c.per_row else two)]
 
-# %% ../nbs/06_backends.ipynb #1991d2d2
+# %% ../nbs/06_backends.ipynb #02fa8d04
 _take, _release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
 _take.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
 _release.argtypes, _release.restype = [ctypes.c_void_p], None
 _RECORDS_RO = 0x1c             # PyBUF_RECORDS_RO: strides and format, for reading
 
-# %% ../nbs/06_backends.ipynb #5c586a74
+# %% ../nbs/06_backends.ipynb #5b408534
 def _with_buffers(arrays, f):
     "f(buffers of the arrays); every buffer is given back before this returns"
     bufs, held = (_Buffer * len(arrays))(), []
@@ -924,7 +924,7 @@ def _with_buffers(arrays, f):
     finally:
         for p in held: _release(p)
 
-# %% ../nbs/06_backends.ipynb #48cac529
+# %% ../nbs/06_backends.ipynb #fe390fa8
 def cpu_threads():
     "Threads the CPU backend may use: TURBOQUANT_THREADS, 1 to 1024, else the processors open to this process"
     n = os.environ.get('TURBOQUANT_THREADS')
@@ -932,20 +932,20 @@ def cpu_threads():
     if n.isdecimal() and len(n) < 9 and 1 <= int(n) <= 1024: return int(n)
     raise ValueError(f"TURBOQUANT_THREADS is {n[:40]!r}; expected a whole number from 1 to 1024")
 
-# %% ../nbs/06_backends.ipynb #29ad9428
+# %% ../nbs/06_backends.ipynb #0d7e2481
 @functools.lru_cache(None)
 def _processors():
     "Processors open to this process"
     n = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
     return min(n, 1024)
 
-# %% ../nbs/06_backends.ipynb #ac27e1c6
+# %% ../nbs/06_backends.ipynb #5f969aac
 @functools.lru_cache(None)
 def cpu_library(*flags):
     "The compiled text; CompilerMissing where there is no compiler, RuntimeError where it refuses"
     return compile_cpp(cpu_text(), 'sdpa_cpu', flags or cpu_flags())
 
-# %% ../nbs/06_backends.ipynb #71580133
+# %% ../nbs/06_backends.ipynb #5d6c2ff4
 def _callers_level():
     "The stacklevel, seen from the caller, of the nearest frame outside this library and MLX"
     f, level = sys._getframe(1), 1
@@ -953,7 +953,7 @@ def _callers_level():
         f, level = f.f_back, level + 1
     return level
 
-# %% ../nbs/06_backends.ipynb #a1cb8ec2
+# %% ../nbs/06_backends.ipynb #d3298ff7
 _told = []
 
 def _without(e):
@@ -965,40 +965,42 @@ def _without(e):
     warnings.warn("turboquant: attention runs in MLX operations, many times slower than the C++ text: "
                   f"{e}", stacklevel=_callers_level())
 
-# %% ../nbs/06_backends.ipynb #7ae8d1fb
+# %% ../nbs/06_backends.ipynb #327981d6
 def _replaced(c, arrays):
-    "The call with `arrays`, in the order of _arrays, for its own; starts and lengths stay"
-    q, kc, ks, kb, vc, vs, vb, fk, fv, rk, rv, mask, sinks, *_ = arrays
+    "The call with `arrays` for its own, in the order of _arrays, absent ones left out; starts and lengths stay"
+    given = iter(arrays)
+    q, kc, ks, kb, vc, vs, vb, fk, fv, rk, rv, mask, sinks, *_ = (
+        a if a is None else next(given) for a in _arrays(c))
     k, v = c.k._replace(codes=kc, scales=ks, biases=kb), c.v._replace(codes=vc, scales=vs, biases=vb)
     return replace(c, q=q, k=k, v=v, first=c.first and (fk, fv), recent=c.recent and (rk, rv),
                    mask=mask, sinks=sinks)
 
-# %% ../nbs/06_backends.ipynb #6098fb01
+# %% ../nbs/06_backends.ipynb #c8010647
 def _smooth(c, arrays):
     "sdpa_ops as a function of the floating ones of `arrays`, these, and where they stand"
-    at = [i for i, a in enumerate(arrays) if a is not None and mx.issubdtype(a.dtype, mx.floating)]
+    at = [i for i, a in enumerate(arrays) if mx.issubdtype(a.dtype, mx.floating)]
     def f(*xs):
         new = dict(zip(at, xs))
         return sdpa_ops(_replaced(c, [new.get(i, a) for i, a in enumerate(arrays)]))
     return f, [arrays[i] for i in at], at
 
-# %% ../nbs/06_backends.ipynb #77bda8c1
+# %% ../nbs/06_backends.ipynb #19843274
 @mx.custom_function
 def _tied(c, out, *arrays):
     "`out`, the answer to call `c`, as a differentiable function of its arrays"
     return out
 
-# %% ../nbs/06_backends.ipynb #6089a238
+# %% ../nbs/06_backends.ipynb #38bbcceb
 @_tied.vjp
 def _tied_vjp(given, cotangent, _):
     "Cotangents of the arrays: those of sdpa_ops"
     c, out, *arrays = given
     f, xs, at = _smooth(c, arrays)
     back = dict(zip(at, mx.vjp(f, xs, [cotangent])[1]))
-    zero = lambda a: None if a is None else mx.zeros_like(a)     # codes and boolean masks have no gradient
-    return (c, zero(out), *(back.get(i, zero(a)) for i, a in enumerate(arrays)))
+    zeros = mx.zeros_like                                        # for codes and boolean masks
+    return (c, zeros(out), *(back[i] if i in back else zeros(a) for i, a in enumerate(arrays)))
 
-# %% ../nbs/06_backends.ipynb #3dd3d658
+# %% ../nbs/06_backends.ipynb #81d76dea
 @_tied.jvp
 def _tied_jvp(given, tangents):
     "The tangent of the output: that of sdpa_ops; an array that does not move has None"
@@ -1007,16 +1009,16 @@ def _tied_jvp(given, tangents):
     t = [tangents[i + 2] for i in at]
     return mx.jvp(f, xs, [mx.zeros_like(x) if d is None else d for x, d in zip(xs, t)])[1][0]
 
-# %% ../nbs/06_backends.ipynb #62ff6177
+# %% ../nbs/06_backends.ipynb #e70b67ff
 def _evaluated(arrays):
     "Evaluate, with one wait for all; False where MLX is recording and there is nothing to evaluate"
-    try: mx.eval([a for a in arrays if a is not None])
+    try: mx.eval(arrays)
     except (RuntimeError, ValueError) as e:
         if 'function transformation' not in str(e): raise
         return False
     return True
 
-# %% ../nbs/06_backends.ipynb #602c9358
+# %% ../nbs/06_backends.ipynb #4ae89cec
 def _compute(c, lib, arrays):
     "The call by a compiled text; its arrays are evaluated"
     out = np.empty((c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
@@ -1029,7 +1031,7 @@ def _compute(c, lib, arrays):
     res = mx.array(out)
     return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
 
-# %% ../nbs/06_backends.ipynb #28c473f0
+# %% ../nbs/06_backends.ipynb #84a38159
 def sdpa_cpu(c:Call,      # a checked call
              lib=None     # a compiled text; by default this machine's
             ) -> mx.array:  # (B, Hq, L, Dv) in q's dtype
@@ -1043,8 +1045,9 @@ def sdpa_cpu(c:Call,      # a checked call
         _without(e)
         return sdpa_ops(c)
     arrays = _arrays(c)
-    if not _evaluated(arrays): return sdpa_ops(c)
-    return _tied(c, _compute(c, lib, arrays), *arrays)
+    present = [a for a in arrays if a is not None]
+    if not _evaluated(present): return sdpa_ops(c)
+    return _tied(c, _compute(c, lib, arrays), *present)
 
-# %% ../nbs/06_backends.ipynb #9dac1455
+# %% ../nbs/06_backends.ipynb #8e7c4647
 BACKENDS['cpu'] = sdpa_cpu

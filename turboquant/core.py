@@ -8,54 +8,60 @@ __all__ = ['FLOATS', 'LOWEST', 'SDPA_LOADS', 'SDPA_HEADER', 'SDPA_SETUP', 'SDPA_
            'check', 'sdpa_oracle', 'sdpa_ops', 'random_call', 'plan', 'merge_launch', 'parts_launch', 'sdpa_launch',
            'sdpa_metal', 'backend', 'sdpa_int4']
 
-# %% ../nbs/04_sdpa_int4.ipynb #a48fb326
+# %% ../nbs/04_sdpa_int4.ipynb #cf03749c
 import functools, hashlib, importlib, importlib.util, os
 from dataclasses import dataclass
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/04_sdpa_int4.ipynb #c5776343
+# %% ../nbs/04_sdpa_int4.ipynb #acb7e838
 from .packing import Packed, unpack
 
-# %% ../nbs/04_sdpa_int4.ipynb #fb0d76b9
+# %% ../nbs/04_sdpa_int4.ipynb #e54b0f63
 @dataclass
 class Call:
     "One checked call of `sdpa_int4`: what every backend receives"
     q: mx.array; k: Packed; v: Packed
-    scale: float; softcap: float; causal: bool; window: int   # softcap 0 and window 0: none
-    mask: object; sinks: object                               # mask broadcast to (B, Hq, L, positions), or None
-    start: object; length: object; ring: bool                 # two ints, or two int32 arrays (B,)
-    first: object; recent: object                             # (k, v) pairs or None
-    bits: tuple; groups: tuple                                # (k's, v's)
+    scale: float; softcap: float; causal: bool; window: int     # softcap 0 and window 0: none
+    mask: object; sinks: object         # mask broadcast to (B, Hq, L, positions), or None
+    start: object; length: object; ring: bool   # two ints, or two int32 arrays (B,)
+    first: object; recent: object       # (k, v) pairs or None
+    bits: tuple; groups: tuple          # (k's, v's)
     B: int; Hq: int; Hkv: int; L: int; N: int; Dk: int; Dv: int; F: int; R: int
     @property
     def G(self): return self.Hq // self.Hkv
     @property
     def per_row(self): return isinstance(self.start, mx.array)
 
-# %% ../nbs/04_sdpa_int4.ipynb #dbae0f8f
+# %% ../nbs/04_sdpa_int4.ipynb #a7e31b44
 FLOATS = (mx.float32, mx.float16, mx.bfloat16)
 
 def _shape(x): return tuple(x.shape)
 def _pair(x): return tuple(x) if isinstance(x, (tuple, list)) else (x, x)
 def _told(x):
+    "What came, in words"
     if isinstance(x, mx.array): return f"an array of shape {_shape(x)} and dtype {str(x.dtype)[9:]}"
-    return repr(x) if isinstance(x, (int, float, str, bool, type(None))) else f"a {type(x).__module__}.{type(x).__name__}"
+    if isinstance(x, (int, float, str, bool, type(None))): return repr(x)
+    return f"a {type(x).__module__}.{type(x).__name__}"
+
 def _bad(name, got, want): raise ValueError(f"sdpa_int4: `{name}` is {got}; expected {want}")
 
-# %% ../nbs/04_sdpa_int4.ipynb #6ba78b45
+# %% ../nbs/04_sdpa_int4.ipynb #446e0dba
 def _check_arrays(name, p):
     "A Packed of three 4-dimensional arrays of the right dtypes"
-    if not isinstance(p, (tuple, list)) or len(p) not in (3, 4): _bad(name, type(p).__name__, "a Packed or an mx.quantize triple")
+    if not isinstance(p, (tuple, list)) or len(p) not in (3, 4):
+        _bad(name, type(p).__name__, "a Packed or an mx.quantize triple")
     p = Packed(*p)
     for f in ('codes', 'scales', 'biases'):
         a, kinds = getattr(p, f), (mx.uint32,) if f == 'codes' else FLOATS
-        if not isinstance(a, mx.array) or a.ndim != 4: _bad(f'{name}.{f}', _told(a), "an array of 4 dimensions, (B, Hkv, N, ...)")
+        if not isinstance(a, mx.array) or a.ndim != 4:
+            _bad(f'{name}.{f}', _told(a), "an array of 4 dimensions, (B, Hkv, N, ...)")
         if a.dtype not in kinds: _bad(f'{name}.{f}', _told(a), ' or '.join(str(k)[9:] for k in kinds))
-    if not isinstance(p.axis, int) or p.axis not in (-1, -2): _bad(f'{name}.axis', repr(p.axis), "-1 (groups along D) or -2 (groups along the sequence)")
+    if not isinstance(p.axis, int) or p.axis not in (-1, -2):
+        _bad(f'{name}.axis', repr(p.axis), "-1 (groups along D) or -2 (groups along the sequence)")
     return p
 
-# %% ../nbs/04_sdpa_int4.ipynb #dec9cd9f
+# %% ../nbs/04_sdpa_int4.ipynb #9d430f19
 def _check_packed(name, p, B, N, bits, g):
     "`p` as a Packed, with its (Hkv, N, D); every shape must fit `bits` and group size `g`"
     p = _check_arrays(name, p)
@@ -66,43 +72,54 @@ def _check_packed(name, p, B, N, bits, g):
     if p.axis == -1 and D % g: _bad('group_size', f"{g} for {name}", f"a divisor of its head dim {D} (or axis -2)")
     want = (B, H, n, D // g) if p.axis == -1 else (B, H, -(-n // g), D)
     for f in ('scales', 'biases'):
-        if _shape(getattr(p, f)) != want: _bad(f'{name}.{f}', f"of shape {_shape(getattr(p, f))}", f"{want} beside codes {_shape(p.codes)} with bits {bits}, group_size {g}, axis {p.axis}")
+        got = _shape(getattr(p, f))
+        if got != want: _bad(f'{name}.{f}', f"of shape {got}", f"{want} beside codes {_shape(p.codes)} with "
+                             f"bits {bits}, group_size {g}, axis {p.axis}")
     return p, H, n, D
 
-# %% ../nbs/04_sdpa_int4.ipynb #c6696363
+# %% ../nbs/04_sdpa_int4.ipynb #ade304e3
 def _check_ints(s, n, N, ring):
     if s < 0: _bad('start', s, "0 or more")
     if n >= 2**31: _bad('length', n, "below 2**31")
     if s > n: _bad('start', s, f"at most length = {n}")
     if not ring and n > N: _bad('length', n, f"at most the buffer's {N} keys (or ring=True)")
-    if ring and n - s > N: _bad('length', f"{n} with start {s}", f"at most {N} keys in use: the ring has {N} slots")
+    if ring and n - s > N:
+        _bad('length', f"{n} with start {s}", f"at most {N} keys in use: the ring has {N} slots")
 
+# %% ../nbs/04_sdpa_int4.ipynb #a1395d7b
 def _check_extent(start, length, N, B, ring):
     "start and length as two ints or two (B,) int32 arrays, inside the buffer"
     vals = [start, N if length is None else length]
     for i, (name, x) in enumerate(zip(('start', 'length'), vals)):
-        if isinstance(x, mx.array) and mx.issubdtype(x.dtype, mx.integer) and x.shape in ((), (B,), [B]): vals[i] = x if x.ndim else x.item()
-        elif isinstance(x, bool) or not isinstance(x, (int, np.integer)): _bad(name, _told(x), f"an int, or an integer array of shape ({B},): one a batch row")
+        if isinstance(x, mx.array) and mx.issubdtype(x.dtype, mx.integer) and x.shape in ((), (B,), [B]):
+            vals[i] = x if x.ndim else x.item()
+        elif isinstance(x, bool) or not isinstance(x, (int, np.integer)):
+            _bad(name, _told(x), f"an int, or an integer array of shape ({B},): one a batch row")
     if not any(isinstance(x, mx.array) for x in vals):
         _check_ints(int(vals[0]), int(vals[1]), N, ring)
         return int(vals[0]), int(vals[1])
     if mx.default_device() == mx.cpu:
-        for s, n in zip(*(x.tolist() if isinstance(x, mx.array) else [x] * B for x in vals)): _check_ints(s, n, N, ring)
+        rows = (x.tolist() if isinstance(x, mx.array) else [x] * B for x in vals)
+        for s, n in zip(*rows): _check_ints(s, n, N, ring)
     return [x.astype(mx.int32) if isinstance(x, mx.array) else mx.full((B,), x, dtype=mx.int32) for x in vals]
 
-# %% ../nbs/04_sdpa_int4.ipynb #f87d0267
+# %% ../nbs/04_sdpa_int4.ipynb #dff759fa
 def _check_exact(name, pair, B, Hkv, Dk, Dv):
     "An exact (k, v) pair and its length M: arrays (B, Hkv, M, Dk) and (B, Hkv, M, Dv); an empty one is None"
     if pair is None: return None, 0
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2: _bad(name, type(pair).__name__, "a pair (k, v) of arrays")
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        _bad(name, type(pair).__name__, "a pair (k, v) of arrays")
     M = pair[0].shape[2] if isinstance(pair[0], mx.array) and pair[0].ndim == 4 else 'M'
     for f, a, D in (('k', pair[0], Dk), ('v', pair[1], Dv)):
-        if not isinstance(a, mx.array) or _shape(a) != (B, Hkv, M, D) or a.dtype not in FLOATS: _bad(f"{name}'s {f}", _told(a), f"float32, float16 or bfloat16 of shape ({B}, {Hkv}, {M}, {D})")
+        if not isinstance(a, mx.array) or _shape(a) != (B, Hkv, M, D) or a.dtype not in FLOATS:
+            _bad(f"{name}'s {f}", _told(a), f"float32, float16 or bfloat16 of shape ({B}, {Hkv}, {M}, {D})")
     return (tuple(pair), M) if M else (None, 0)
 
+# %% ../nbs/04_sdpa_int4.ipynb #8e3221b8
 def _is_real(x):
-    "A real number that float32 can hold"
-    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool) and abs(x) < 3.4e38      # False for NaN
+    "A real number that float32 can hold; NaN is none"
+    if isinstance(x, bool) or not isinstance(x, (int, float, np.integer, np.floating)): return False
+    return bool(abs(x) < 3.4e38)
 
 def _positive(name, x, integer=False):
     "x, or 0 for None; a finite number above 0 otherwise"
@@ -111,32 +128,62 @@ def _positive(name, x, integer=False):
     if not ok or x <= 0: _bad(name, repr(x), f"None or a positive {'integer' if integer else 'number'}")
     return int(x) if integer else float(x)
 
-# %% ../nbs/04_sdpa_int4.ipynb #d9d33c9c
+# %% ../nbs/04_sdpa_int4.ipynb #1da40c52
 def _check_mask(mask, want):
     "A boolean or additive mask broadcast (without a copy) to `want` = (B, Hq, L, positions)"
-    if not isinstance(mask, mx.array) or mask.dtype not in (mx.bool_, *FLOATS): _bad('mask', _told(mask), "'causal', or a boolean or floating array")
+    if not isinstance(mask, mx.array) or mask.dtype not in (mx.bool_, *FLOATS):
+        _bad('mask', _told(mask), "'causal', or a boolean or floating array")
     try: return mx.broadcast_to(mask, want)
     except ValueError: _bad('mask', _told(mask), f"one that broadcasts to (B, Hq, L, positions) = {want}")
 
-# %% ../nbs/04_sdpa_int4.ipynb #7d1a1a38
-def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, start=0, length=None,
-          ring=False, first=None, recent=None, group_size=64, bits=4) -> Call:
-    "The arguments of `sdpa_int4`, checked, as a `Call`; ValueError names the argument, what came and what was expected"
+# %% ../nbs/04_sdpa_int4.ipynb #23e53124
+def _check_sinks(sinks, Hq):
+    "Sinks are None or one floating logit a query head"
+    if sinks is None: return
+    if not isinstance(sinks, mx.array) or _shape(sinks) != (Hq,) or sinks.dtype not in FLOATS:
+        _bad('sinks', _told(sinks), f"one floating logit a query head, of shape ({Hq},)")
+
+def _check_widths(bits, group_size):
+    "bits and group sizes, each as a pair (k's, v's)"
     bits, groups = _pair(bits), _pair(group_size)
-    if len(bits) != 2 or not all(isinstance(b, int) and b in (4, 8) for b in bits): _bad('bits', repr(bits), "4 or 8, or a (k, v) pair of them")
-    if len(groups) != 2 or not all(isinstance(g, int) and g in (32, 64, 128) for g in groups): _bad('group_size', repr(groups), "32, 64 or 128, or a (k, v) pair of them")
-    if not isinstance(q, mx.array) or q.ndim != 4 or q.dtype not in FLOATS or 0 in q.shape: _bad('q', _told(q), "float32, float16 or bfloat16 of shape (B, Hq, L, D), none of them 0")
+    if len(bits) != 2 or not all(isinstance(b, int) and b in (4, 8) for b in bits):
+        _bad('bits', repr(bits), "4 or 8, or a (k, v) pair of them")
+    if len(groups) != 2 or not all(isinstance(g, int) and g in (32, 64, 128) for g in groups):
+        _bad('group_size', repr(groups), "32, 64 or 128, or a (k, v) pair of them")
+    return bits, groups
+
+# %% ../nbs/04_sdpa_int4.ipynb #004c9480
+def _check_heads(q, k, v, bits, groups):
+    "k and v as Packed that fit q and each other, and the sizes (B, Hq, Hkv, L, N, Dk, Dv)"
+    if not isinstance(q, mx.array) or q.ndim != 4 or q.dtype not in FLOATS or 0 in q.shape:
+        _bad('q', _told(q), "float32, float16 or bfloat16 of shape (B, Hq, L, D), none of them 0")
     B, Hq, L, D = q.shape
     k, Hkv, N, Dk = _check_packed('k', k, B, None, bits[0], groups[0])
     v, Hv, _, Dv = _check_packed('v', v, B, N, bits[1], groups[1])
     if Hv != Hkv: _bad('v.codes', f"over {Hv} heads", f"{Hkv}, as k has")
-    if Dk != D: _bad('q', f"of head dim {D}", f"k's head dim, {Dk} (codes of {k.codes.shape[3]} words at {bits[0]} bits)")
+    if Dk != D:
+        _bad('q', f"of head dim {D}", f"k's head dim, {Dk} (codes of {k.codes.shape[3]} words at {bits[0]} bits)")
     if Hq % Hkv: _bad('q', f"of {Hq} heads", f"a multiple of the {Hkv} KV heads")
+    return k, v, (B, Hq, Hkv, L, N, Dk, Dv)
+
+def _check_ring(name, p, N, g):
+    "A block of tokens that share scales must not straddle the seam of a ring"
+    if p.axis == -2 and N % g:
+        _bad(f'{name}.codes', f"a ring of {N} slots", f"a multiple of group_size {g}, with groups along the sequence")
+
+# %% ../nbs/04_sdpa_int4.ipynb #a9d09910
+def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, start=0, length=None,
+          ring=False, first=None, recent=None, group_size=64, bits=4) -> Call:
+    """The arguments of `sdpa_int4`, checked, as a `Call`.
+
+    ValueError names the argument, what came and what was expected."""
+    bits, groups = _check_widths(bits, group_size)
+    k, v, (B, Hq, Hkv, L, N, Dk, Dv) = _check_heads(q, k, v, bits, groups)
     if not _is_real(scale): _bad('scale', _told(scale), "a finite number")
     start, length = _check_extent(start, length, N, B, ring)
-    for n, p, g in (('k', k, groups[0]), ('v', v, groups[1])):
-        if ring and p.axis == -2 and N % g: _bad(f'{n}.codes', f"a ring of {N} slots", f"a multiple of group_size {g}, with groups along the sequence")
-    (first, F), (recent, R) = (_check_exact(n, x, B, Hkv, Dk, Dv) for n, x in (('first', first), ('recent', recent)))
+    if ring: _check_ring('k', k, N, groups[0]); _check_ring('v', v, N, groups[1])
+    first, F = _check_exact('first', first, B, Hkv, Dk, Dv)
+    recent, R = _check_exact('recent', recent, B, Hkv, Dk, Dv)
     window = min(_positive('window', window, integer=True), F + N + R + L)      # larger is the same
     causal = bool(window)
     if isinstance(mask, str):
@@ -144,11 +191,11 @@ def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, s
         causal, mask = True, None
     P = F + R + (N if isinstance(start, mx.array) else length - start)
     if mask is not None: mask = _check_mask(mask, (B, Hq, L, P))
-    if sinks is not None and (not isinstance(sinks, mx.array) or _shape(sinks) != (Hq,) or sinks.dtype not in FLOATS): _bad('sinks', _told(sinks), f"one floating logit a query head, of shape ({Hq},)")
-    return Call(q, k, v, float(scale), _positive('softcap', softcap), causal, window, mask, sinks, start, length, bool(ring),
-                first, recent, bits, groups, B, Hq, Hkv, L, N, Dk, Dv, F, R)
+    _check_sinks(sinks, Hq)
+    return Call(q, k, v, float(scale), _positive('softcap', softcap), causal, window, mask, sinks, start, length,
+                bool(ring), first, recent, bits, groups, B, Hq, Hkv, L, N, Dk, Dv, F, R)
 
-# %% ../nbs/04_sdpa_int4.ipynb #4ee46c8e
+# %% ../nbs/04_sdpa_int4.ipynb #2fc69322
 def _np64(x): return np.array(x.astype(mx.float32)).astype(np.float64)
 
 def _dense64(p, bits, g):
@@ -158,7 +205,7 @@ def _dense64(p, bits, g):
     up = lambda a: np.repeat(_np64(a), g, axis=p.axis)[:, :, :p.codes.shape[2]]
     return parts[0] * up(p.scales) + up(p.biases)
 
-# %% ../nbs/04_sdpa_int4.ipynb #aceaf86e
+# %% ../nbs/04_sdpa_int4.ipynb #73e09c9b
 def _rows64(c):
     "For each batch row: slots of its packed keys in order, and the mask column of every key of its row"
     ext = lambda x: np.array(x).tolist() if c.per_row else [x] * c.B
@@ -168,44 +215,54 @@ def _rows64(c):
         packed, after = (slots, c.N) if c.per_row else (pos - s, n - s)
         yield slots, np.concatenate([np.arange(c.F), c.F + packed, c.F + after + np.arange(c.R)]).astype(int)
 
-# %% ../nbs/04_sdpa_int4.ipynb #d7716da1
+# %% ../nbs/04_sdpa_int4.ipynb #db0bfe20
+def _scores64(c, x, mask, i):
+    "Query i's scores x (keys,) after softcap and its row of the mask, and which keys it sees"
+    at, here, see = np.arange(len(x)), len(x) - c.L + i, np.ones(len(x), bool)
+    if c.softcap: x = c.softcap * np.tanh(x / c.softcap)
+    if c.causal: see &= at <= here
+    if c.window: see &= at > here - c.window
+    if mask is not None and mask.dtype == bool: see &= mask
+    elif mask is not None: x = x + mask
+    return x, see
+
+def _softmax64(x, v, sink=None):
+    "softmax(x) @ v for scores (keys,) and values (keys, D), zeros where no key is left; `sink`: one more logit"
+    if not len(x) or x.max() == -np.inf: return np.zeros(v.shape[1])
+    top = max(x.max(), -np.inf if sink is None else sink)
+    p = np.exp(x - top)
+    return p @ v / (p.sum() + (0 if sink is None else np.exp(sink - top)))
+
+# %% ../nbs/04_sdpa_int4.ipynb #7ecc3001
 def sdpa_oracle(q, k, v, **kw):
     """What `sdpa_int4` must equal: float64 attention over the dequantised K and V, a query at a time.
 
     Takes `sdpa_int4`'s arguments; returns a NumPy array (B, Hq, L, Dv) in float64."""
     c = check(q, k, v, **kw)
     K, V, Q = _dense64(c.k, c.bits[0], c.groups[0]), _dense64(c.v, c.bits[1], c.groups[1]), _np64(c.q)
-    first, recent = ([_np64(a) for a in p] if p else None for p in (c.first, c.recent))
+    first, recent = ([[_np64(a) for a in p]] if p else [] for p in (c.first, c.recent))
     M = None if c.mask is None else np.array(c.mask) if c.mask.dtype == mx.bool_ else _np64(c.mask)
-    sinks, out = None if c.sinks is None else _np64(c.sinks), np.zeros((c.B, c.Hq, c.L, c.Dv))
+    sinks, out = [None] * c.Hq if c.sinks is None else _np64(c.sinks), np.zeros((c.B, c.Hq, c.L, c.Dv))
     for b, (slots, cols) in enumerate(_rows64(c)):
         for h in range(c.Hq):
-            row = lambda i, dense: np.concatenate([p[i][b, h // c.G] for p in (first,) if p] + [dense[b, h // c.G, slots]] + [p[i][b, h // c.G] for p in (recent,) if p])
-            kk, vv = row(0, K), row(1, V)
+            exact = lambda parts, j: [p[j][b, h // c.G] for p in parts]
+            kk, vv = (np.concatenate([*exact(first, j), dense[b, h // c.G, slots], *exact(recent, j)])
+                      for j, dense in enumerate((K, V)))
             for i in range(c.L):
-                x, at, here = c.scale * (kk @ Q[b, h, i]), np.arange(len(kk)), len(kk) - c.L + i
-                if c.softcap: x = c.softcap * np.tanh(x / c.softcap)
-                see = np.ones(len(kk), bool)
-                if c.causal: see &= at <= here
-                if c.window: see &= at > here - c.window
-                if M is not None and M.dtype == bool: see &= M[b, h, i, cols]
-                elif M is not None: x = x + M[b, h, i, cols]
-                x = x[see]
-                if not len(x) or x.max() == -np.inf: continue            # sees no key: zeros
-                top = max(x.max(), -np.inf if sinks is None else sinks[h])
-                p = np.exp(x - top)
-                out[b, h, i] = p @ vv[see] / (p.sum() + (0 if sinks is None else np.exp(sinks[h] - top)))
+                x, see = _scores64(c, c.scale * (kk @ Q[b, h, i]), None if M is None else M[b, h, i, cols], i)
+                out[b, h, i] = _softmax64(x[see], vv[see], sinks[h])
     return out
 
-# %% ../nbs/04_sdpa_int4.ipynb #bb3b0ea5
-LOWEST = -3.4028234e38          # where the running maximum starts: no score is below it, and exp(-inf - LOWEST) is 0, not NaN
+# %% ../nbs/04_sdpa_int4.ipynb #6676f7bb
+LOWEST = -3.4028234e38      # where the running maximum starts: no score is lower, exp(-inf - LOWEST) is 0, not NaN
 
 def _dense_tile(p, s0, s1, bits, g):
     "Slots s0..s1 (s0 a multiple of 128) of a Packed, dequantised to float32"
     cut = (lambda a: a[:, :, s0:s1]) if p.axis == -1 else (lambda a: a[:, :, s0 // g:-(-s1 // g)])
-    return unpack(Packed(p.codes[:, :, s0:s1], cut(p.scales), cut(p.biases), p.axis), bits=bits, group_size=g, dtype=mx.float32)
+    part = Packed(p.codes[:, :, s0:s1], cut(p.scales), cut(p.biases), p.axis)
+    return unpack(part, bits=bits, group_size=g, dtype=mx.float32)
 
-# %% ../nbs/04_sdpa_int4.ipynb #c51d9be6
+# %% ../nbs/04_sdpa_int4.ipynb #969acc95
 def _tiles(c, tile):
     "The keys of a call in tiles: k, v, place in the row, mask column (both (B or 1, n)), and in use or None"
     if c.F: yield *c.first, mx.arange(c.F)[None], mx.arange(c.F)[None], None
@@ -217,11 +274,12 @@ def _tiles(c, tile):
         pos = ln - 1 - (ln - 1 - slot) % c.N if c.ring else slot
         use = (pos >= st) & (pos < ln)
         k, v = (_dense_tile(p, s0, s1, b, g) for p, b, g in zip((c.k, c.v), c.bits, c.groups))
-        yield k, mx.where(use[:, None, :, None], v, 0), c.F + pos - st, c.F + (slot if c.per_row else pos - st), use      # unused slots may hold NaN
+        v = mx.where(use[:, None, :, None], v, 0)                               # unused slots may hold NaN
+        yield k, v, c.F + pos - st, c.F + (slot if c.per_row else pos - st), use
     r = mx.arange(c.R)[None]
     if c.R: yield *c.recent, c.F + (ln - st) + r, c.F + (c.N if c.per_row else ln - st) + r, None
 
-# %% ../nbs/04_sdpa_int4.ipynb #a742c22a
+# %% ../nbs/04_sdpa_int4.ipynb #fd3c1f49
 def _visible(c, x, i0, i1, at, col, use):
     "Scores (B, Hkv, G, n, keys) of queries i0..i1 with softcap and masks applied, -inf where hidden"
     if c.softcap: x = c.softcap * mx.tanh(x / c.softcap)
@@ -232,18 +290,20 @@ def _visible(c, x, i0, i1, at, col, use):
     if c.window: see = see & (at > here - c.window)
     if see.ndim: see = see[:, None, None]
     if c.mask is not None and c.mask.shape[-1]:
-        m = mx.take(c.mask[:, :, i0:i1], mx.clip(col[0], 0, c.mask.shape[-1] - 1), axis=-1).reshape(*x.shape[:4], -1)
+        m = mx.take(c.mask[:, :, i0:i1], mx.clip(col[0], 0, c.mask.shape[-1] - 1), axis=-1)
+        m = m.reshape(*x.shape[:4], -1)
         if m.dtype == mx.bool_: see = see & m
         else: x = x + m.astype(mx.float32)
     return mx.where(see, x, -mx.inf)
 
-# %% ../nbs/04_sdpa_int4.ipynb #51b40b18
+# %% ../nbs/04_sdpa_int4.ipynb #73e010db
 def _ops_rows(c, i0, i1, tile):
     "Queries i0..i1 of a call by tiles of keys: (B, Hq, i1-i0, Dv)"
     B, H, G, n = c.B, c.Hkv, c.G, i1 - i0
     q = c.q[:, :, i0:i1].astype(mx.float32).reshape(B, H, G * n, c.Dk) * c.scale
     m, l, o = mx.full((B, H, G, n, 1), LOWEST), mx.zeros((B, H, G, n, 1)), mx.zeros((B, H, G, n, c.Dv))
-    if c.sinks is not None: m, l = c.sinks.astype(mx.float32).reshape(1, H, G, 1, 1) + 0 * l, l + 1     # a key without a value
+    if c.sinks is not None:                                                     # a key without a value
+        m, l = c.sinks.astype(mx.float32).reshape(1, H, G, 1, 1) + 0 * l, l + 1
     for k, v, at, col, use in _tiles(c, tile):
         x = (q @ k.astype(mx.float32).swapaxes(-1, -2)).reshape(B, H, G, n, -1)
         x = _visible(c, x, i0, i1, at, col, use)
@@ -253,49 +313,64 @@ def _ops_rows(c, i0, i1, tile):
         o = o * shrink + (p.reshape(B, H, G * n, -1) @ v.astype(mx.float32)).reshape(o.shape)
     return mx.where(l == 0, 0, o / mx.where(l == 0, 1, l)).reshape(B, c.Hq, n, c.Dv).astype(c.q.dtype)
 
-# %% ../nbs/04_sdpa_int4.ipynb #b23fa0bc
+# %% ../nbs/04_sdpa_int4.ipynb #9e98fc86
 def sdpa_ops(c, tile=1024, rows=256):
-    "A `Call` in plain MLX operations, a tile of keys and at most `rows` queries at a time: right everywhere, fast nowhere"
+    "A `Call` in plain MLX operations, a tile of keys and at most `rows` queries at a time: right everywhere"
     return mx.concatenate([_ops_rows(c, i, min(i + rows, c.L), tile) for i in range(0, c.L, rows)], axis=2)
 
-# %% ../nbs/04_sdpa_int4.ipynb #c9f9f5f6
-def random_call(rng, D=(64, 96, 128), L=(1, 1, 2, 7), N=(1, 31, 64, 257, 700), dtype=mx.float32, bits=((4, 4), (8, 8), (8, 4)), v_axes=(-1, -2),
-                groups=(32, 64, 128), masks=('none', 'causal', 'window', 'bool', 'add', 'both'), one_D=False):
-    "Random arguments (q, k, v, kwargs) of a valid `sdpa_int4` call, drawn by the NumPy generator `rng`"
-    from turboquant.packing import pack
-    pick = lambda *a: a[rng.integers(len(a))]
-    r = lambda *s: mx.array(rng.standard_normal(s, dtype=np.float32)).astype(dtype)
-    B, Hkv, G, n, Dk, Dv, l = pick(1, 3), pick(1, 2, 4), pick(1, 2, 3, 4, 8), pick(*N), pick(*D), pick(*D), pick(*L)
-    if one_D: Dv = Dk
-    bits, axes, F, R, ring = pick(*bits), [pick(-2, -2 if Dk % 32 else -1), pick(*v_axes) if Dv % 32 == 0 else -2], pick(0, 0, 3), pick(0, 0, 5, 40), pick(False, True)
-    groups = tuple(pick(*[g for g in groups if a == -2 or d % g == 0]) for d, a in zip((Dk, Dv), axes))
-    if ring: n = -(-n // max(groups)) * max(groups)
-    k, v = (pack(r(B, Hkv, n, d), bits=b, group_size=g, axis=a) for d, b, g, a in zip((Dk, Dv), bits, groups, axes))
-    kw = dict(scale=Dk**-.5, bits=bits, group_size=groups, ring=ring)
+# %% ../nbs/04_sdpa_int4.ipynb #df2ec294
+def _pick(rng, *a): return a[rng.integers(len(a))]
+
+def _random_ends(rng, B, n, ring):
+    "Which keys are in use: {} for all, or start and length as two ints or two arrays (B,)"
     ends = [int(rng.integers(1, 3 * n if ring else n + 1)) for _ in range(B)]
     starts = [max(0, e - int(rng.integers(0, n + 1))) if ring else int(rng.integers(0, e + 1)) for e in ends]
-    if pick(0, 0, 1): kw |= dict(start=mx.array(starts), length=mx.array(ends))
-    elif ring or pick(0, 1): kw |= dict(start=starts[0], length=ends[0])
+    if _pick(rng, 0, 0, 1): return dict(start=mx.array(starts), length=mx.array(ends))
+    return dict(start=starts[0], length=ends[0]) if ring or _pick(rng, 0, 1) else {}
+
+# %% ../nbs/04_sdpa_int4.ipynb #eb37e60c
+def _random_sight(rng, c, r, sort):
+    "mask, window, sinks and softcap for the Call `c`; `r`: random arrays of a shape; `sort`: one of the six masks"
+    kw, P = {}, c.F + c.R + (c.N if c.per_row else c.length - c.start)
+    if sort in ('causal', 'both'): kw['mask'] = 'causal'
+    if sort in ('window', 'both'): kw['window'] = int(rng.integers(1, 60))
+    if sort == 'bool': kw['mask'] = mx.array(rng.random((_pick(rng, 1, c.B), _pick(rng, 1, c.Hq), c.L, P)) < .7)
+    if sort == 'add': kw['mask'] = r(1, _pick(rng, 1, c.Hq), c.L, P)
+    if _pick(rng, 0, 1): kw['sinks'] = r(c.Hq)
+    if _pick(rng, 0, 0, 1): kw['softcap'] = 20.
+    return kw
+
+# %% ../nbs/04_sdpa_int4.ipynb #652ef7be
+def random_call(rng, D=(64, 96, 128), L=(1, 1, 2, 7), N=(1, 31, 64, 257, 700), dtype=mx.float32,
+                bits=((4, 4), (8, 8), (8, 4)), v_axes=(-1, -2), groups=(32, 64, 128),
+                masks=('none', 'causal', 'window', 'bool', 'add', 'both'), one_D=False):
+    "Random arguments (q, k, v, kwargs) of a valid `sdpa_int4` call, drawn by the NumPy generator `rng`"
+    from turboquant.packing import pack
+    pick = functools.partial(_pick, rng)
+    r = lambda *s: mx.array(rng.standard_normal(s, dtype=np.float32)).astype(dtype)
+    B, Hkv, G = pick(1, 3), pick(1, 2, 4), pick(1, 2, 3, 4, 8)
+    n, Dk, Dv, l = pick(*N), pick(*D), pick(*D), pick(*L)
+    if one_D: Dv = Dk
+    bits, axes = pick(*bits), [pick(-2, -2 if Dk % 32 else -1), pick(*v_axes) if Dv % 32 == 0 else -2]
+    F, R, ring = pick(0, 0, 3), pick(0, 0, 5, 40), pick(False, True)
+    groups = tuple(pick(*[g for g in groups if a == -2 or d % g == 0]) for d, a in zip((Dk, Dv), axes))
+    if ring: n = -(-n // max(groups)) * max(groups)
+    k, v = (pack(r(B, Hkv, n, d), bits=b, group_size=g, axis=a)
+            for d, b, g, a in zip((Dk, Dv), bits, groups, axes))
+    kw = dict(scale=Dk**-.5, bits=bits, group_size=groups, ring=ring) | _random_ends(rng, B, n, ring)
     if F: kw['first'] = r(B, Hkv, F, Dk), r(B, Hkv, F, Dv)
     if R: kw['recent'] = r(B, Hkv, R, Dk), r(B, Hkv, R, Dv)
     q, sort = r(B, Hkv * G, l, Dk), pick(*masks)
-    c = check(q, k, v, **kw); P = F + R + (n if c.per_row else c.length - c.start)
-    if sort in ('causal', 'both'): kw['mask'] = 'causal'
-    if sort in ('window', 'both'): kw['window'] = int(rng.integers(1, 60))
-    if sort == 'bool': kw['mask'] = mx.array(rng.random((pick(1, B), pick(1, c.Hq), l, P)) < .7)
-    if sort == 'add': kw['mask'] = r(1, pick(1, c.Hq), l, P)
-    if pick(0, 1): kw['sinks'] = r(c.Hq)
-    if pick(0, 0, 1): kw['softcap'] = 20.
-    return q, k, v, kw
+    return q, k, v, kw | _random_sight(rng, check(q, k, v, **kw), r, sort)
 
-# %% ../nbs/04_sdpa_int4.ipynb #82b5c2ad
+# %% ../nbs/04_sdpa_int4.ipynb #c5ab8cb9
 SDPA_LOADS = """
 // Four words in one read, from whichever address space MLX chose for the array.
 inline uint4 load4(const device uint* p) { return *(const device uint4*)p; }
 inline uint4 load4(const constant uint* p) { return *(const constant uint4*)p; }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #4f3ab64f
+# %% ../nbs/04_sdpa_int4.ipynb #db9e9351
 SDPA_HEADER = """
 // Where element (b, hk, n, d) of an array lies, which may be a slice of a longer one; and the element.
 #define PLACE(x, n, d) (b * x##_strides[0] + hk * x##_strides[1] + (n) * x##_strides[2] + (d) * x##_strides[3])
@@ -335,7 +410,7 @@ inline float word_dot(uint w, Q q) {
 }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #58348477
+# %% ../nbs/04_sdpa_int4.ipynb #bf3f6d56
 SDPA_SETUP = """
   constexpr int KPER = 32 / KBITS, VPER = 32 / VBITS;          // codes a word
   constexpr int VW = DV / VPER;                                // words a value
@@ -366,7 +441,7 @@ SDPA_SETUP = """
   threadgroup float ms[SG * ROWS], ls[SG * ROWS];
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #95ddeb30
+# %% ../nbs/04_sdpa_int4.ipynb #6042eefb
 SDPA_QUERIES = """
   // Stage the queries: scaled, and divided by the lift of their place in a word.
   for (int x = tid; x < ROWS * DK / 4; x += SG * 32) {
@@ -389,7 +464,7 @@ SDPA_QUERIES = """
   }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #cff66753
+# %% ../nbs/04_sdpa_int4.ipynb #a33f929c
 SDPA_RANGE = """
   // The row of keys: F exact, then the packed slots [first_slot, end), then R exact; in tiles of 32.
   const int begin = start[b], end = RING ? int(length[b]) : min(int(length[b]), N);
@@ -410,7 +485,7 @@ SDPA_RANGE = """
   const bool whole = k_codes_strides[3] == 1 && k_codes_strides[2] % 4 == 0 && k_codes_strides[1] % 4 == 0 && k_codes_strides[0] % 4 == 0;
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #419398fb
+# %% ../nbs/04_sdpa_int4.ipynb #c28f3f87
 SDPA_TILE = """
   for (int t = split * each + sg; t < min((split + 1) * each, tiles); t += SG) {
     // Keys j in [j0, j1) of this tile are in use; key j stands at position `at + j` of the row.
@@ -424,7 +499,7 @@ SDPA_TILE = """
     const int slot0 = RING && isP ? off % N : off;
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #fc67c29b
+# %% ../nbs/04_sdpa_int4.ipynb #1f4fdf99
 SDPA_SCORES = """
     // Scores: lane = key.
     float s[4 * R4];
@@ -484,7 +559,7 @@ SDPA_SCORES = """
     }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #2f4d8ec6
+# %% ../nbs/04_sdpa_int4.ipynb #9dd42479
 SDPA_SOFTMAX = """
     // Softcap, masks, and one step of the online softmax for all 32 keys.
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -511,7 +586,7 @@ SDPA_SOFTMAX = """
     simdgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #87d75b15
+# %% ../nbs/04_sdpa_int4.ipynb #d280770c
 SDPA_VALUES = """
     // Values: lane = dims. acc holds each dim times the lift of its place in the word.
     if (busy) for (int w = 0; w < WPL; w++) {
@@ -554,7 +629,7 @@ SDPA_VALUES = """
   }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #31577e73
+# %% ../nbs/04_sdpa_int4.ipynb #fb4e75df
 SDPA_GATHER = """
   // Merge the simdgroups' states, then write this split's (m, l, o).
   for (int r = 0; r < ROWS; r++) {
@@ -597,7 +672,7 @@ SDPA_GATHER = """
     }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #461767cf
+# %% ../nbs/04_sdpa_int4.ipynb #fa03b9b4
 SDPA_MERGE = """
   // One threadgroup a row. First the weight of each split, shared; then each thread sums its dims.
 #define OF(x, s) (s < splits ? part_##x[long(at) * splits + s] : more_##x[long(at) * (all - splits) + s - splits])
@@ -635,12 +710,13 @@ SDPA_MERGE = """
   }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #ec0abbe9
-SDPA_METAL = SDPA_SETUP + SDPA_QUERIES + SDPA_RANGE + SDPA_TILE + SDPA_SCORES + SDPA_SOFTMAX + SDPA_VALUES + SDPA_GATHER
-_INPUTS = ('q', 'k_codes', 'k_scales', 'k_biases', 'v_codes', 'v_scales', 'v_biases', 'first_k', 'first_v', 'recent_k', 'recent_v',
-           'mask', 'start', 'length', 'dims', 'params')
+# %% ../nbs/04_sdpa_int4.ipynb #4618bfcf
+SDPA_METAL = (SDPA_SETUP + SDPA_QUERIES + SDPA_RANGE + SDPA_TILE + SDPA_SCORES + SDPA_SOFTMAX + SDPA_VALUES +
+              SDPA_GATHER)
+_INPUTS = ('q', 'k_codes', 'k_scales', 'k_biases', 'v_codes', 'v_scales', 'v_biases', 'first_k', 'first_v',
+           'recent_k', 'recent_v', 'mask', 'start', 'length', 'dims', 'params')
 
-# %% ../nbs/04_sdpa_int4.ipynb #028d6095
+# %% ../nbs/04_sdpa_int4.ipynb #375f8775
 def plan(c, fill=256):
     "(rows a threadgroup serves, its simdgroups, splits of the keys) for a `Call`, aiming at `fill` threadgroups"
     wide = max(c.Dk, c.Dv) > 256
@@ -649,18 +725,19 @@ def plan(c, fill=256):
     tiles = sum(-(-n // 32) for n in (c.F, c.N if c.per_row else c.length - c.start, c.R))
     return rows, simds, max(1, min(-(-tiles // (2 * simds)), -(-fill // groups), 1024))
 
-# %% ../nbs/04_sdpa_int4.ipynb #7dd50f20
+# %% ../nbs/04_sdpa_int4.ipynb #5ada8bbc
 @functools.lru_cache(None)
 def _kernel(make, name, inputs, outputs, source, header):
     "One kernel object a text; the text's hash is part of its name"
     h = hashlib.sha256((header + source).encode()).hexdigest()[:8]
-    return make(name=f'{name}_{h}', input_names=list(inputs), output_names=list(outputs), source=source, header=header, ensure_row_contiguous=False)
+    return make(name=f'{name}_{h}', input_names=list(inputs), output_names=list(outputs), source=source,
+                header=header, ensure_row_contiguous=False)
 
 @functools.lru_cache(None)
 def _type(dtype): return str(dtype).split('.')[-1]
 def _types(*arrays): return '_'.join([_type(x.dtype) for x in arrays])
 
-# %% ../nbs/04_sdpa_int4.ipynb #51168b78
+# %% ../nbs/04_sdpa_int4.ipynb #ac55c78c
 @functools.lru_cache(1024)
 def _small(dtype, *xs):
     a = mx.array(xs, dtype=dtype); mx.eval(a)
@@ -674,68 +751,80 @@ def _inputs(c, splits):
     return [mx.contiguous(c.q), *c.k[:3], *c.v[:3], *(c.first or (no, no)), *(c.recent or (no, no)),
             no if c.mask is None else c.mask, *ends, dims, _small(mx.float32, c.scale, c.softcap)]
 
-# %% ../nbs/04_sdpa_int4.ipynb #434e8f7a
+# %% ../nbs/04_sdpa_int4.ipynb #786290db
 def _flags(c, rows, simds, packed=True):
     "The template arguments of the first pass"
     mask = 0 if c.mask is None else 1 if c.mask.dtype == mx.bool_ else 2
-    return list(dict(KBITS=c.bits[0], VBITS=c.bits[1], KG=c.groups[0], VG=c.groups[1], KAXIS=-c.k.axis, VAXIS=-c.v.axis, DK=c.Dk, DV=c.Dv,
-                     ROWS=rows, SG=simds, RING=int(c.ring), PER_ROW=int(c.per_row), CAUSAL=int(c.causal), WINDOW=int(c.window > 0),
-                     SOFTCAP=int(c.softcap > 0), MASK=mask, PACKED=int(packed)).items())
+    return list(dict(
+        KBITS=c.bits[0], VBITS=c.bits[1], KG=c.groups[0], VG=c.groups[1], KAXIS=-c.k.axis, VAXIS=-c.v.axis,
+        DK=c.Dk, DV=c.Dv, ROWS=rows, SG=simds, RING=int(c.ring), PER_ROW=int(c.per_row), CAUSAL=int(c.causal),
+        WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, PACKED=int(packed)).items())
 
-# %% ../nbs/04_sdpa_int4.ipynb #f61d1a3f
+# %% ../nbs/04_sdpa_int4.ipynb #a3c624a7
 def merge_launch(c, parts, make, header=SDPA_LOADS, more=None, **kw):
     "The second pass: the states `parts` = (m, l, o) of all splits, and of a second set `more`, to the output"
     sinks, P = _small(mx.float32, 0.) if c.sinks is None else c.sinks, c.B * c.Hq * c.L
-    dims = _small(mx.int32, c.B, c.Hkv, c.G, c.L, c.N, c.F, c.R, c.window, parts[0].shape[1], more[0].shape[1] if more else 0)
-    two = _kernel(make, 'sdpa_merge_' + _types(sinks, c.q), ('part_m', 'part_l', 'part_o', 'more_m', 'more_l', 'more_o', 'sinks', 'dims'), ('out',), SDPA_MERGE, header + SDPA_HEADER)
-    return two(inputs=[*parts, *(more or parts), sinks, dims], template=[('T', c.q.dtype), ('DV', c.Dv), ('SINKS', int(c.sinks is not None)), ('THREADS', 128), ('MAX_SPLITS', 1024)],
-               grid=(P * 128, 1, 1), threadgroup=(128, 1, 1), output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype], **kw)[0]
+    counts = parts[0].shape[1], more[0].shape[1] if more else 0                 # states a row in either set
+    dims = _small(mx.int32, c.B, c.Hkv, c.G, c.L, c.N, c.F, c.R, c.window, *counts)
+    names = 'part_m', 'part_l', 'part_o', 'more_m', 'more_l', 'more_o', 'sinks', 'dims'
+    two = _kernel(make, 'sdpa_merge_' + _types(sinks, c.q), names, ('out',), SDPA_MERGE, header + SDPA_HEADER)
+    flags = dict(T=c.q.dtype, DV=c.Dv, SINKS=int(c.sinks is not None), THREADS=128, MAX_SPLITS=1024)
+    return two(inputs=[*parts, *(more or parts), sinks, dims], template=list(flags.items()),
+               grid=(P * 128, 1, 1), threadgroup=(128, 1, 1),
+               output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype], **kw)[0]
 
-# %% ../nbs/04_sdpa_int4.ipynb #a2db6ecf
+# %% ../nbs/04_sdpa_int4.ipynb #61d7a4b7
 def parts_launch(c, make, header=SDPA_LOADS, fill=256, packed=True, **kw):
-    "The first pass: the state (m, l, o) of each row and split, (P,splits), (P,splits), (P,splits,Dv); without the packed keys if not `packed`"
+    """The first pass: the state (m, l, o) of each row and split, (P, splits), (P, splits), (P, splits, Dv).
+
+    Without the packed keys if not `packed`; P = B * Hq * L."""
     (rows, simds, splits), P = plan(c, fill) if packed else (*plan(c, fill)[:2], 1), c.B * c.Hq * c.L
     ins = _inputs(c, splits)
-    one = _kernel(make, 'sdpa_int4_' + _types(*ins[:12]), _INPUTS, ('part_m', 'part_l', 'part_o'), SDPA_METAL, header + SDPA_HEADER)
-    return one(inputs=ins, template=_flags(c, rows, simds, packed), grid=(splits * simds * 32, -(-c.G * c.L // rows), c.B * c.Hkv), threadgroup=(simds * 32, 1, 1),
+    one = _kernel(make, 'sdpa_int4_' + _types(*ins[:12]), _INPUTS, ('part_m', 'part_l', 'part_o'), SDPA_METAL,
+                  header + SDPA_HEADER)
+    return one(inputs=ins, template=_flags(c, rows, simds, packed),
+               grid=(splits * simds * 32, -(-c.G * c.L // rows), c.B * c.Hkv), threadgroup=(simds * 32, 1, 1),
                output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3, **kw)
 
+# %% ../nbs/04_sdpa_int4.ipynb #333b4bdc
 def sdpa_launch(c, make, header=SDPA_LOADS, fill=256, **kw):
     """Both passes of the Metal texts over a `Call`.
 
-    `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the platform's part of the header; `fill`: threadgroups wanted."""
+    `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the platform's part of the header;
+    `fill`: threadgroups wanted."""
     return merge_launch(c, parts_launch(c, make, header, fill, **kw), make, header, **kw)
 
-# %% ../nbs/04_sdpa_int4.ipynb #f1270aa7
+# %% ../nbs/04_sdpa_int4.ipynb #b4f2d455
 def sdpa_metal(c):
     "A `Call` on Apple's GPU through `mx.fast.metal_kernel`"
     return sdpa_launch(c, mx.fast.metal_kernel)
 
-# %% ../nbs/04_sdpa_int4.ipynb #f4332042
-BACKENDS = {'ops': sdpa_ops, 'metal': sdpa_metal}      # name -> function of a Call; chapter 6 adds 'cuda' and 'cpu'
+# %% ../nbs/04_sdpa_int4.ipynb #1fdd1436
+BACKENDS = {'ops': sdpa_ops, 'metal': sdpa_metal}      # name -> function of a Call; chapter 6 adds more
 
 @functools.lru_cache(None)
 def _load_backends():
     for m in ('turboquant.backends', 'turboquant.cuda'):
         if importlib.util.find_spec(m): importlib.import_module(m)
 
-# %% ../nbs/04_sdpa_int4.ipynb #c07e5c49
+# %% ../nbs/04_sdpa_int4.ipynb #3d61e81b
 def backend():
     "The backend of MLX's default device: 'metal', 'cuda', 'cpu' or 'ops'; TURBOQUANT_BACKEND overrides"
     _load_backends()
     name = os.environ.get('TURBOQUANT_BACKEND')
-    if name and name not in BACKENDS: raise ValueError(f"TURBOQUANT_BACKEND is {name!r}; expected one of {', '.join(sorted(BACKENDS))}")
+    if name and name not in BACKENDS:
+        raise ValueError(f"TURBOQUANT_BACKEND is {name!r}; expected one of {', '.join(sorted(BACKENDS))}")
     if name: return name
     if mx.default_device() == mx.cpu: return 'cpu' if 'cpu' in BACKENDS else 'ops'
     return 'metal' if mx.metal.is_available() else 'cuda' if 'cuda' in BACKENDS else 'ops'
 
-# %% ../nbs/04_sdpa_int4.ipynb #94757528
+# %% ../nbs/04_sdpa_int4.ipynb #dcd65ff7
 def sdpa_int4(
     q,                  # queries, (B, Hq, L, D), float32, float16 or bfloat16
     k,                  # Packed keys over (B, Hkv, N, D), Hq a multiple of Hkv
     v,                  # Packed values over (B, Hkv, N, Dv)
     *, scale,           # multiplies every score
-    mask=None,          # 'causal', or a boolean (True: attend) or additive array that broadcasts to (B, Hq, L, positions)
+    mask=None,          # 'causal', or a boolean (True: attend) or additive array, broadcast to (B, Hq, L, positions)
     window=None,        # see only the newest window positions; implies causal
     sinks=None,         # one logit a query head, (Hq,), that takes part in the softmax without a value
     softcap=None,       # scores become softcap * tanh(score / softcap), before the mask
@@ -749,8 +838,10 @@ def sdpa_int4(
 ) -> mx.array:          # (B, Hq, L, Dv) in q's dtype
     """Attention read straight from a packed KV cache: nothing is dequantised into memory.
 
-    Keys in use are positions start to length; the queries are the last L positions of first + packed + recent. Scores, softmax and
-    sums are float32. A row that sees no key gives zeros. A mask has one column per key in use, or, with per-row start or length,
-    one per slot between those of `first` and `recent`. Raises ValueError naming the argument when shapes, dtypes or ranges disagree."""
-    return BACKENDS[backend()](check(q, k, v, scale=scale, mask=mask, window=window, sinks=sinks, softcap=softcap, start=start, length=length,
-                                     ring=ring, first=first, recent=recent, group_size=group_size, bits=bits))
+    Keys in use are positions start to length; the queries are the last L positions of first + packed + recent.
+    Scores, softmax and sums are float32. A row that sees no key gives zeros. A mask has one column per key in use, or,
+    with per-row start or length, one per slot between those of `first` and `recent`. Raises ValueError naming the
+    argument when shapes, dtypes or ranges disagree."""
+    return BACKENDS[backend()](check(
+        q, k, v, scale=scale, mask=mask, window=window, sinks=sinks, softcap=softcap, start=start, length=length,
+        ring=ring, first=first, recent=recent, group_size=group_size, bits=bits))

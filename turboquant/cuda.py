@@ -6,14 +6,14 @@
 __all__ = ['CUDA_PRELUDE', 'MMA_HEADER', 'MMA_SETUP', 'MMA_FOLD', 'MMA_TILE', 'MMA_SCORES', 'MMA_SOFTMAX', 'MMA_VALUES',
            'MMA_GATHER', 'MMA_CUDA', 'mma_fits', 'mma_plan', 'mma_parts', 'sdpa_mma', 'sdpa_cuda']
 
-# %% ../nbs/06b_nvidia.ipynb #f8d1dbc6
+# %% ../nbs/06b_nvidia.ipynb #fa037f50
 import functools, hashlib
 import mlx.core as mx
 
-# %% ../nbs/06b_nvidia.ipynb #d8e7efe5
+# %% ../nbs/06b_nvidia.ipynb #c9c38cba
 from .core import BACKENDS, _INPUTS, _inputs, _types, merge_launch, parts_launch, sdpa_launch
 
-# %% ../nbs/06b_nvidia.ipynb #f8956023
+# %% ../nbs/06b_nvidia.ipynb #839d6e5a
 CUDA_PRELUDE = """
 #define thread
 #define constant const
@@ -44,7 +44,7 @@ inline float simd_sum(float x) { for (int o = 16; o; o /= 2) x += __shfl_xor_syn
 inline float simd_max(float x) { for (int o = 16; o; o /= 2) x = ::fmaxf(x, __shfl_xor_sync(~0u, x, o)); return x; }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #c32fdaae
+# %% ../nbs/06b_nvidia.ipynb #f7e2a082
 MMA_HEADER = """
 typedef unsigned int uint;
 #define UNROLL _Pragma("unroll")
@@ -84,7 +84,7 @@ template <int VGS, typename T> __device__ __forceinline__ void few(T (&to)[VGS],
 }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #72c848f3
+# %% ../nbs/06b_nvidia.ipynb #76708188
 MMA_SETUP = """
   constexpr int U = D / 32, WPT = D / 64, VGS = D / VG, RPB = 4 * NT, RS = D + 8, KGS = D / KG, BUFS = KAXIS == 2 ? 2 : 1, PITCH = D / 8 + (D == 64 ? 0 : 8);
   const int HKV = dims[1], G = dims[2], L = dims[3], N = dims[4], F = dims[5], R = dims[6], window = dims[7], splits = dims[8];
@@ -135,7 +135,7 @@ MMA_SETUP = """
   UNROLL for (int j = 0; j < WPT; j++) UNROLL for (int i = 0; i < 4; i++) UNROLL for (int c = 0; c < 4; c++) o[j][i][c] = 0;
 """
 
-# %% ../nbs/06b_nvidia.ipynb #4ba4cd25
+# %% ../nbs/06b_nvidia.ipynb #0754cb20
 MMA_FOLD = """
   // In the background: the keys of tile `it`, 64 rows of words, into shared memory.
 #define STAGE_K(it) if (it < it1) { \\
@@ -194,7 +194,7 @@ MMA_FOLD = """
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #d1ff083c
+# %% ../nbs/06b_nvidia.ipynb #4945604b
 MMA_TILE = """
   for (int it = it0; it < it1; it++) {
     const int buf = KAXIS == 2 ? (it - it0) % 2 : 0;
@@ -224,7 +224,7 @@ MMA_TILE = """
     if (KAXIS == 2 && it + 1 < it1) FOLD(it + 1, 1 - buf)
 """
 
-# %% ../nbs/06b_nvidia.ipynb #569517b8
+# %% ../nbs/06b_nvidia.ipynb #c308b0f7
 MMA_SCORES = """
     // Scores: 16 keys by 8 columns for each of NT column sets.
     float s[NT][4], bias[4];
@@ -260,7 +260,7 @@ MMA_SCORES = """
     }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #d0adbfb6
+# %% ../nbs/06b_nvidia.ipynb #2e1bae1d
 MMA_SOFTMAX = """
     // High and low parts meet; each lane keeps two heads; masks; online softmax.
     float x[4], top[2] = {m[0], m[1]}, add[2] = {0, 0};
@@ -299,7 +299,7 @@ MMA_SOFTMAX = """
     const uint b0 = transposed(bits2(pa)), b1 = transposed(bits2(pb));
 """
 
-# %% ../nbs/06b_nvidia.ipynb #c010c5ca
+# %% ../nbs/06b_nvidia.ipynb #4bfc9c40
 MMA_VALUES = """
     // Values: 16 dims by 8 columns at a time, p times the scale on the right; the biases of all groups in one more product.
     // A key outside the range counts for nothing, whatever its slot holds.
@@ -327,7 +327,7 @@ MMA_VALUES = """
   }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #d705b9b5
+# %% ../nbs/06b_nvidia.ipynb #f71ab261
 MMA_GATHER = """
   UNROLL for (int i = 0; i < 2; i++) UNROLL for (int w = 4; w < 32; w *= 2) l[i] += __shfl_xor_sync(~0u, l[i], w);
   __syncthreads();
@@ -372,7 +372,7 @@ MMA_GATHER = """
     }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #7f0ac251
+# %% ../nbs/06b_nvidia.ipynb #2632e28f
 MMA_CUDA = '''  // k_codes_strides k_scales_strides k_biases_strides v_codes_strides v_scales_strides v_biases_strides
 ''' + MMA_SETUP + MMA_FOLD + MMA_TILE + MMA_SCORES + MMA_SOFTMAX + MMA_VALUES + MMA_GATHER
 
@@ -382,14 +382,14 @@ def mma_fits(c):
     return (halves and c.bits == (4, 4) and c.Dk == c.Dv and c.Dk in (64, 128, 256, 512) and c.v.axis == -1 and min(c.groups) >= 64
             and c.mask is None and c.G * c.L <= 16 and not (c.ring and c.N % 64))
 
-# %% ../nbs/06b_nvidia.ipynb #bd1c0004
+# %% ../nbs/06b_nvidia.ipynb #2fa2ba0f
 @functools.lru_cache(None)
 def _mma_kernel(types, shared):
     h = hashlib.sha256((MMA_HEADER + MMA_CUDA).encode()).hexdigest()[:8]
     return mx.fast.cuda_kernel(name=f'sdpa_mma_{types}_{shared}_{h}', input_names=list(_INPUTS), output_names=['part_m', 'part_l', 'part_o'],
                                source=MMA_CUDA, header=MMA_HEADER, ensure_row_contiguous=False, shared_memory=shared)
 
-# %% ../nbs/06b_nvidia.ipynb #370354ef
+# %% ../nbs/06b_nvidia.ipynb #80090865
 def mma_plan(c, warps=4, per_sm={64: 4, 128: 3, 256: 3, 512: 2}, sms=132):
     "(column sets, splits, bytes of shared memory) for a `Call`; blocks for `sms` multiprocessors at `per_sm` each"
     D, rows = c.Dk, c.G * c.L
@@ -400,7 +400,7 @@ def mma_plan(c, warps=4, per_sm={64: 4, 128: 3, 256: 3, 512: 2}, sms=132):
     blocks = c.B * c.Hkv * -(-rows // (4 * nt))
     return nt, max(1, min(tiles, per_sm[D] * sms // blocks, 1024)), shared
 
-# %% ../nbs/06b_nvidia.ipynb #e1e6ed48
+# %% ../nbs/06b_nvidia.ipynb #b9a1f87d
 def mma_parts(c, **plan):
     "The states (m, l, o) of each row and split over the packed keys, on tensor cores"
     nt, splits, shared = mma_plan(c, **plan)
@@ -410,7 +410,7 @@ def mma_parts(c, **plan):
     return _mma_kernel(_types(*ins[:11]), shared)(inputs=ins, template=list(flags.items()), threadgroup=(128, 1, 1),
               grid=(splits * 128, -(-c.G * c.L // (4 * nt)), c.B * c.Hkv), output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3)
 
-# %% ../nbs/06b_nvidia.ipynb #f7af54a0
+# %% ../nbs/06b_nvidia.ipynb #bc373ee9
 def sdpa_mma(c, **plan):
     "A `Call` on NVIDIA's tensor cores; the exact keys through the shared text; then the shared merging text"
     parts = mma_parts(c, **plan)

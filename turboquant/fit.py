@@ -5,13 +5,13 @@
 # %% auto #0
 __all__ = ['TINY', 'pack_fit']
 
-# %% ../nbs/01a_fit.ipynb #047245f2
+# %% ../nbs/01a_fit.ipynb #1c4238c3
 import mlx.core as mx
 
-# %% ../nbs/01a_fit.ipynb #1ddb388e
-from .packing import Packed, pack, unpack
+# %% ../nbs/01a_fit.ipynb #691fa9b3
+from .packing import Packed, _check_x, _grouped, _turned_back, _words
 
-# %% ../nbs/01a_fit.ipynb #2bdad7c1
+# %% ../nbs/01a_fit.ipynb #2bda1d89
 def _line(x, c, s):
     "The least-squares scale and bias of x (..., g) on the codes c; `s` is kept where all codes are one"
     cm, xm = c.mean(-1, keepdims=True), x.mean(-1, keepdims=True)
@@ -19,7 +19,7 @@ def _line(x, c, s):
     s = mx.where(spread > 0, ((c - cm) * (x - xm)).sum(-1, keepdims=True) / mx.maximum(spread, 1e-9), s)
     return s, xm - s * cm
 
-# %% ../nbs/01a_fit.ipynb #7ffd5df4
+# %% ../nbs/01a_fit.ipynb #44bd1139
 def _codes(x, s, b, n): return mx.clip(mx.round((x - b) / s), 0, n)
 
 def _fit(x, bits, dtype, steps):
@@ -37,22 +37,7 @@ def _fit(x, bits, dtype, steps):
 
 TINY = 2.**-14          # the smallest normal float16: a scale below it would lose its digits
 
-# %% ../nbs/01a_fit.ipynb #d32e0991
-def _grouped(x, g, axis):
-    "x (..., N, D) as groups (..., g) on the last axis; along the sequence the last block is filled up with its last row"
-    if axis == -1: return x.reshape(*x.shape[:-1], -1, g)
-    pad = -x.shape[-2] % g
-    if pad: x = mx.concatenate([x, mx.repeat(x[..., -1:, :], pad, axis=-2)], axis=-2)
-    return x.reshape(*x.shape[:-2], -1, g, x.shape[-1]).swapaxes(-1, -2)
-
-# %% ../nbs/01a_fit.ipynb #37de604a
-def _words(c, bits):
-    "Integer codes (..., D) as uint32 words (..., D*bits/32), first code in the low bits"
-    per = 32 // bits
-    c = c.astype(mx.uint32).reshape(*c.shape[:-1], -1, per)
-    return (c << (mx.arange(per, dtype=mx.uint32) * bits)).sum(-1)
-
-# %% ../nbs/01a_fit.ipynb #f06db536
+# %% ../nbs/01a_fit.ipynb #a4246fd9
 def pack_fit(
     x,                  # values, (..., N, D), any floating dtype
     *, bits=4,          # 4 or 8
@@ -65,10 +50,8 @@ def pack_fit(
 
     The squared error of a group is never above that of min-max scales rounded to `dtype`. Raises ValueError as `pack` does for shapes,
     bits and groups that do not fit; x is not searched for NaN."""
-    pack(x[..., :1, :], bits=bits, group_size=group_size, axis=axis, dtype=dtype)      # one row: checks the arguments
-    N, xg = x.shape[-2], _grouped(x.astype(mx.float32), group_size, axis)
+    _check_x(x, bits, group_size, axis, dtype)
+    xg = _grouped(x.astype(mx.float32), group_size, axis)
     s, b = _fit(xg, bits, dtype, steps)
-    c = _codes(xg, s, b, 2**bits - 1)
-    s, b = (a.squeeze(-1).astype(dtype) for a in (s, b))
-    c = c.reshape(*c.shape[:-2], -1) if axis == -1 else c.swapaxes(-1, -2).reshape(*x.shape[:-2], -1, x.shape[-1])[..., :N, :]
+    c, s, b = _turned_back(_codes(xg, s, b, 2**bits - 1), s.astype(dtype), b.astype(dtype), axis, x.shape[-2])
     return Packed(_words(c, bits), s, b, axis)

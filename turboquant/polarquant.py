@@ -3,17 +3,17 @@
 # %% auto #0
 __all__ = ['polar', 'unpolar', 'angle_density', 'angle_codebook', 'kept', 'expected_mse', 'PolarCodes', 'PolarQuant']
 
-# %% ../nbs/08_polarquant.ipynb #7bbc4ffe
+# %% ../nbs/08_polarquant.ipynb #c4bb91d6
 import functools
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/08_polarquant.ipynb #6d594219
-from .codec import Codec, Codebook, _check_int, _check_vectors, _fail, lloyd_max, nearest, pack_bits, row_words, unpack_bits
+# %% ../nbs/08_polarquant.ipynb #4ac3b241
+from .codec import Codec, Codebook, _check_int, _check_vectors, _fail, lloyd_max, nearest, pack_bits, read_bits, row_words, unpack_bits
 
-# %% ../nbs/08_polarquant.ipynb #94ccbf4c
+# %% ../nbs/08_polarquant.ipynb #715720a8
 def _check_levels(levels, n):
     _check_int('levels', levels, 1, 8)
     if n % 2**levels: _fail('x', f"of {n} numbers", f"a multiple of the block, 2^levels = {2**levels}")
@@ -41,7 +41,7 @@ def _children(r, c, s):
     y = mx.stack([r*c, r*s], axis=-1)
     return y.reshape(*r.shape[:-1], 2*r.shape[-1])
 
-# %% ../nbs/08_polarquant.ipynb #434c61de
+# %% ../nbs/08_polarquant.ipynb #cd149fd0
 @functools.lru_cache(None)
 def angle_density(level):
     "The density of a level's angle for a Gaussian vector, up to a factor: 1 for level 1, then sin(2ψ)^(2^(level-1) - 1) on [0, π/2]"
@@ -53,7 +53,7 @@ def angle_codebook(level, bits):
     "The best 2^bits angles for a level, by `lloyd_max` on its density"
     return lloyd_max(angle_density(level), 0., 2*np.pi if level == 1 else np.pi/2, 2**bits)
 
-# %% ../nbs/08_polarquant.ipynb #c0986493
+# %% ../nbs/08_polarquant.ipynb #04e8b2f2
 def kept(level, book):
     "How much of the direction a level keeps: E cos(ψ - its centroid), over the level's density"
     from turboquant.codec import _cells
@@ -67,7 +67,7 @@ def expected_mse(bits=(4, 2, 2, 2)):
     return 2*(1 - np.prod([kept(l, angle_codebook(l, b)) for l, b in enumerate(bits, 1)]))
 print(expected_mse())
 
-# %% ../nbs/08_polarquant.ipynb #35252735
+# %% ../nbs/08_polarquant.ipynb #f5fa75c3
 class PolarCodes(NamedTuple):
     "`angles` (..., N, bytes): a token's angle codes, level after level, bit-tight; `radius` (..., N, dim/2^levels) float16"
     angles: mx.array
@@ -87,7 +87,7 @@ class PolarQuant(Codec):
         self.books = None if books is None else tuple(tuple(map(float, b)) for b in books)
         self._set_books()
 
-# %% ../nbs/08_polarquant.ipynb #bbde2108
+# %% ../nbs/08_polarquant.ipynb #f9578415
 @patch
 def _set_books(self:PolarQuant):
     "Centroids, edges, and the cosine and sine of each centroid"
@@ -102,17 +102,18 @@ def _set_books(self:PolarQuant):
     self.counts = [self.dim >> l for l in range(1, self.levels + 1)]           # angles of each level
     self.widths = tuple(b for b, n in zip(self.bits, self.counts) for _ in range(n))
 
-# %% ../nbs/08_polarquant.ipynb #848ab35c
-def _check_radius(r):
-    if not mx.all(r <= 65504).item(): _fail('x', f"with a block of norm {r.max().item():.4g}", "norms that float16 can hold, up to 65504")
-
+# %% ../nbs/08_polarquant.ipynb #f0448b1d
 @patch
 def encode(self:PolarQuant, x, check=True):
     """`x` (B, Hkv, N, dim) or (..., dim) as `PolarCodes`. `check=False` does not look at the numbers (looking waits for them).
     ValueError for another dtype or dim, numbers that are not finite, and blocks whose norm float16 cannot hold."""
-    _check_vectors('x', x, self.dim, check)
+    c = Codec.encode(self, x, check)
+    if check and not mx.all(mx.isfinite(c.radius)).item(): _fail('x', "with a block whose norm is over 65504", "norms that float16 can hold")
+    return c
+
+@patch
+def _encode(self:PolarQuant, x):
     angles, r = polar(self.rotation.apply(x), self.levels)
-    if check: _check_radius(r)
     codes = [nearest(t, e) for t, e in zip(angles, self.edges)]
     return PolarCodes(pack_bits(mx.concatenate(codes, axis=-1), self.widths, word=8), r.astype(mx.float16))
 
@@ -125,7 +126,7 @@ def _rows(self:PolarQuant, c):
         y = _children(y, cos[i], sin[i])
     return y
 
-# %% ../nbs/08_polarquant.ipynb #684c35b9
+# %% ../nbs/08_polarquant.ipynb #d3c10608
 @patch
 def loader(self:PolarQuant):
     if self.levels > 4: return None
@@ -134,7 +135,7 @@ def loader(self:PolarQuant):
         w, n, start = self.bits[l], 16 >> (l + 1), int(at[l])
         text += f"""        for (int i = {n - 1}; i >= 0; i--) {{         // level {l + 1}: {n} angles of {w} bits each
           const int bit = {start} + (j * {n} + i) * {w};
-          const uint code = {_read_bits('@angles', w, start)};
+          const uint code = {read_bits('@angles', w, 8, start)};
           const float r = y[i];
           y[2 * i] = r * @t[{len(table)} + 2 * code]; y[2 * i + 1] = r * @t[{len(table)} + 2 * code + 1];
         }}
@@ -142,9 +143,32 @@ def loader(self:PolarQuant):
         table += np.stack([np.cos(self.centroids[l]), np.sin(self.centroids[l])], -1).ravel().tolist()
     return text, table
 
-def _read_bits(name, w, start):
-    "Text of the field of `w` bits from `bit` on in rows of bytes; from two bytes only where a field can straddle them"
-    one = f"AT({name}, n, bit >> 3)"
-    if 8 % w == 0 and start % w == 0: return f"(uint({one}) >> (bit & 7)) & {2**w - 1}u"
-    last = f"(bit + {w - 1}) >> 3"
-    return f"((uint({one}) | uint(AT({name}, n, {last})) << 8 * (({last}) - (bit >> 3))) >> (bit & 7)) & {2**w - 1}u"
+# %% ../nbs/08_polarquant.ipynb #a23add03
+@patch
+def encoder(self:PolarQuant):
+    "A thread takes a block. No arctangent: ψ > e exactly where sin(ψ - e) = y·cos e - x·sin e is positive, for angles less than π apart."
+    nb, text, first, table = self.dim//self.block, '', 0, []
+    for l, n in enumerate(self.counts):
+        each, e, t = n//nb, self.edges[l], len(table)
+        at = f"{t} + 2 * e"
+        above = f"p * tab[{at}] - o * tab[{at} + 1] > 0"
+        if l == 0: above = f"(p < 0) == (e >= {int((e <= np.pi).sum())}) ? {above} : p < 0"
+        text += f"""
+    for (int i = 0; i < {each}; i++) {{                  // level {l + 1}
+      const float o = r[2 * i], p = r[2 * i + 1];
+      int code = 0;
+      for (int e = 0; e < {len(e)}; e++) code += ({above}) ? 1 : 0;
+      cs[u * FIELDS + {first} + j * {each} + i] = code;
+      r[i] = metal::sqrt(o * o + p * p);
+    }}"""
+        table += np.stack([np.cos(e), np.sin(e)], -1).ravel().tolist(); first += n
+    text = f"""
+  for (int i = tid; i < V * {nb}; i += THREADS) {{
+    const int u = i / {nb}, j = i % {nb};
+    float r[{self.block}];
+    for (int i = 0; i < {self.block}; i++) r[i] = xs[u * D + j * {self.block} + i];{text}
+    if (row0 + u < R) radius[long(row0 + u) * {nb} + j] = r[0] * NORM;
+  }}
+"""
+    return dict(text=text, table=table, runs=list(zip(self.counts, self.bits)), packed=('angles', 8),
+                arrays=dict(angles=(row_words(self.widths, len(self.widths), 8), mx.uint8), radius=(nb, mx.float16)))

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['blas_candidates', 'check_blas', 'find_blas', 'load_blas', 'blas_info']
 
-# %% ../nbs/06a_blas.ipynb #7caab4c6
+# %% ../nbs/06a_blas.ipynb #1e9eaf32
 import ctypes, glob, os, platform, sys, warnings
 
-# %% ../nbs/06a_blas.ipynb #54e25db3
+# %% ../nbs/06a_blas.ipynb #57fdf614
 _names = ('libopenblasp.so.0', 'libopenblaso.so.0', 'libopenblas.so.0', 'libopenblas.so')
 
 def _folders(arch=None, prefix=None):
@@ -17,21 +17,21 @@ def _folders(arch=None, prefix=None):
     return [f for f in own if f] + [f'{prefix or sys.prefix}/lib', '/usr/local/lib64', '/usr/local/lib',
         '/opt/OpenBLAS/lib', f'/usr/lib/{arch or platform.machine()}-linux-gnu', '/usr/lib64', '/usr/lib']
 
-# %% ../nbs/06a_blas.ipynb #0300e9f9
+# %% ../nbs/06a_blas.ipynb #ad49adc4
 def blas_candidates(root='/'):
     "Paths of the OpenBLAS builds under `root`, the one to prefer first: threads, then OpenMP, then serial"
     deb = [f'/usr/lib/{platform.machine()}-linux-gnu/openblas-{k}/libblas.so.3' for k in ('pthread', 'openmp', 'serial')]
     paths = [root.rstrip('/') + p for p in deb + [f'{f}/{n}' for n in _names for f in _folders()]]
     return list(dict.fromkeys(p for p in paths if os.path.exists(p)))
 
-# %% ../nbs/06a_blas.ipynb #3791bb5b
+# %% ../nbs/06a_blas.ipynb #35d38e40
 def _reads_32_bits(lib):
     "Does `lib` take its integers as 32 bits? saxpy with a length of 2 in the low half, negative as a whole"
     x, y, i = (ctypes.c_float*2)(1, 2), (ctypes.c_float*2)(10, 20), ctypes.c_int64
     lib.cblas_saxpy(i(2 - 2**32), ctypes.c_float(1), x, i(1), y, i(1))
     return list(y) == [11, 22]
 
-# %% ../nbs/06a_blas.ipynb #e34e8b89
+# %% ../nbs/06a_blas.ipynb #3bdb8afd
 def check_blas(path):
     "Open the library at `path` privately and return it; ValueError says why MLX could not use it"
     try: lib = ctypes.CDLL(str(path), mode=ctypes.RTLD_LOCAL)
@@ -41,7 +41,7 @@ def check_blas(path):
     if not _reads_32_bits(lib): raise ValueError(f'BLAS: {path} takes 64-bit integers (ILP64), wanted 32-bit ones (LP64)')
     return lib
 
-# %% ../nbs/06a_blas.ipynb #8185823f
+# %% ../nbs/06a_blas.ipynb #f4653828
 def find_blas(choice=None):
     """The path of the BLAS to load, or None when there is none or `choice` is 'off'.
     `choice`: 'auto' (an OpenBLAS of the system), 'off', 'mkl' (from PyPI) or a path; default: $TURBOQUANT_BLAS, else 'auto'.
@@ -54,13 +54,13 @@ def find_blas(choice=None):
     if not found: raise ValueError(f'BLAS: no libmkl_rt.so in {sys.prefix}/lib, wanted it: pip install mkl')
     check_blas(found[-1]); return found[-1]
 
-# %% ../nbs/06a_blas.ipynb #79f52549
+# %% ../nbs/06a_blas.ipynb #a9bee053
 def _usable(path):
     "Does `path` pass `check_blas`?"
     try: return bool(check_blas(path))
     except ValueError: return False
 
-# %% ../nbs/06a_blas.ipynb #f7620a6f
+# %% ../nbs/06a_blas.ipynb #804ec623
 class _Where(ctypes.Structure):
     "What dladdr fills in: the file and base of the library, the name and address of the symbol"
     _fields_ = [('file', ctypes.c_char_p), ('base', ctypes.c_void_p), ('name', ctypes.c_char_p), ('at', ctypes.c_void_p)]
@@ -72,7 +72,7 @@ def _owner(symbol='cblas_sgemm'):
     scope.dladdr(ctypes.cast(getattr(scope, symbol), ctypes.c_void_p), ctypes.byref(w))
     return os.fsdecode(w.file)
 
-# %% ../nbs/06a_blas.ipynb #ba0c69f8
+# %% ../nbs/06a_blas.ipynb #1829d820
 _state = dict(path=None, why='load_blas was not called')
 
 def _load(choice=None):
@@ -80,10 +80,11 @@ def _load(choice=None):
     path, there = find_blas(choice), _owner()
     if path is None and not there: return _state.update(why=_reason(choice))
     if 'mlx.core' in sys.modules and not there: return _too_late(path)
+    os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # its threads sleep between two products
     if not there: ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL); there = _owner()
     _state.update(path=there, why='')
 
-# %% ../nbs/06a_blas.ipynb #362e226c
+# %% ../nbs/06a_blas.ipynb #405d8fd3
 _slow = 'the reference BLAS in the MLX wheel (slow)'
 _book = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'nbs') if '__file__' in globals() else os.getcwd()
 
@@ -98,7 +99,7 @@ def _too_late(path):
     _state.update(why=f'{_slow}: mlx was imported before turboquant, too late for {path}')
     if os.getcwd() != _book: warnings.warn(f'MLX keeps {_state["why"]}. Import turboquant first, or set TURBOQUANT_BLAS=off.', stacklevel=2)
 
-# %% ../nbs/06a_blas.ipynb #ed4fd7e3
+# %% ../nbs/06a_blas.ipynb #6e92ada3
 def load_blas(choice=None):
     """Put a fast BLAS under MLX where there is one (Linux, before `import mlx.core`); returns its path or None.
     `choice` as for `find_blas`. Safe to call again; what goes wrong becomes a warning and a reason in `blas_info`."""
@@ -108,7 +109,7 @@ def load_blas(choice=None):
         _state.update(why=f'{_slow}: {e}'); warnings.warn(f'MLX keeps {_state["why"]}', stacklevel=2)
     return _state['path']
 
-# %% ../nbs/06a_blas.ipynb #36ec2ca5
+# %% ../nbs/06a_blas.ipynb #925cdc34
 def blas_info():
     "One line for people: which BLAS MLX's CPU device uses here, and if it is the slow one, why"
     if sys.platform == 'darwin': return 'Accelerate (macOS)'

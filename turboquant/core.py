@@ -8,16 +8,16 @@ __all__ = ['FLOATS', 'LOWEST', 'SDPA_LOADS', 'SDPA_HEADER', 'SDPA_SETUP', 'SDPA_
            'check', 'sdpa_oracle', 'sdpa_ops', 'random_call', 'plan', 'merge_launch', 'parts_launch', 'sdpa_launch',
            'sdpa_metal', 'backend', 'sdpa_int4']
 
-# %% ../nbs/04_sdpa_int4.ipynb #1216b225
+# %% ../nbs/04_sdpa_int4.ipynb #75331032
 import functools, hashlib, importlib, importlib.util, os
 from dataclasses import dataclass
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/04_sdpa_int4.ipynb #b78b3b4a
+# %% ../nbs/04_sdpa_int4.ipynb #ce63f145
 from .packing import Packed, unpack
 
-# %% ../nbs/04_sdpa_int4.ipynb #1cce3382
+# %% ../nbs/04_sdpa_int4.ipynb #87d3cad2
 @dataclass
 class Call:
     "One checked call of `sdpa_int4`: what every backend receives"
@@ -33,7 +33,7 @@ class Call:
     @property
     def per_row(self): return isinstance(self.start, mx.array)
 
-# %% ../nbs/04_sdpa_int4.ipynb #3743db9b
+# %% ../nbs/04_sdpa_int4.ipynb #596a01bf
 FLOATS = (mx.float32, mx.float16, mx.bfloat16)
 
 def _shape(x): return tuple(x.shape)
@@ -46,7 +46,7 @@ def _told(x):
 
 def _bad(name, got, want): raise ValueError(f"sdpa_int4: `{name}` is {got}; expected {want}")
 
-# %% ../nbs/04_sdpa_int4.ipynb #fe2c9d56
+# %% ../nbs/04_sdpa_int4.ipynb #c2064901
 def _check_arrays(name, p):
     "A Packed of three 4-dimensional arrays of the right dtypes"
     if not isinstance(p, (tuple, list)) or len(p) not in (3, 4):
@@ -61,7 +61,7 @@ def _check_arrays(name, p):
         _bad(f'{name}.axis', repr(p.axis), "-1 (groups along D) or -2 (groups along the sequence)")
     return p
 
-# %% ../nbs/04_sdpa_int4.ipynb #48b828b5
+# %% ../nbs/04_sdpa_int4.ipynb #0041e921
 def _check_packed(name, p, B, N, bits, g):
     "`p` as a Packed, with its (Hkv, N, D); every shape must fit `bits` and group size `g`"
     p = _check_arrays(name, p)
@@ -77,7 +77,7 @@ def _check_packed(name, p, B, N, bits, g):
                              f"bits {bits}, group_size {g}, axis {p.axis}")
     return p, H, n, D
 
-# %% ../nbs/04_sdpa_int4.ipynb #d911710a
+# %% ../nbs/04_sdpa_int4.ipynb #385c5d42
 def _check_ints(s, n, N, ring):
     if s < 0: _bad('start', s, "0 or more")
     if n >= 2**31: _bad('length', n, "below 2**31")
@@ -86,7 +86,7 @@ def _check_ints(s, n, N, ring):
     if ring and n - s > N:
         _bad('length', f"{n} with start {s}", f"at most {N} keys in use: the ring has {N} slots")
 
-# %% ../nbs/04_sdpa_int4.ipynb #d87ce86b
+# %% ../nbs/04_sdpa_int4.ipynb #fbd10ddd
 def _check_extent(start, length, N, B, ring):
     "start and length as two ints or two (B,) int32 arrays, inside the buffer"
     vals = [start, N if length is None else length]
@@ -103,7 +103,7 @@ def _check_extent(start, length, N, B, ring):
         for s, n in zip(*rows): _check_ints(s, n, N, ring)
     return [x.astype(mx.int32) if isinstance(x, mx.array) else mx.full((B,), x, dtype=mx.int32) for x in vals]
 
-# %% ../nbs/04_sdpa_int4.ipynb #601cf868
+# %% ../nbs/04_sdpa_int4.ipynb #635a83ac
 def _check_exact(name, pair, B, Hkv, Dk, Dv):
     "An exact (k, v) pair and its length M: arrays (B, Hkv, M, Dk) and (B, Hkv, M, Dv); an empty one is None"
     if pair is None: return None, 0
@@ -115,7 +115,7 @@ def _check_exact(name, pair, B, Hkv, Dk, Dv):
             _bad(f"{name}'s {f}", _told(a), f"float32, float16 or bfloat16 of shape ({B}, {Hkv}, {M}, {D})")
     return (tuple(pair), M) if M else (None, 0)
 
-# %% ../nbs/04_sdpa_int4.ipynb #bdec7a03
+# %% ../nbs/04_sdpa_int4.ipynb #92ee2e2e
 def _is_real(x):
     "A real number that float32 can hold; NaN is none"
     if isinstance(x, bool) or not isinstance(x, (int, float, np.integer, np.floating)): return False
@@ -128,7 +128,7 @@ def _positive(name, x, integer=False):
     if not ok or x <= 0: _bad(name, repr(x), f"None or a positive {'integer' if integer else 'number'}")
     return int(x) if integer else float(x)
 
-# %% ../nbs/04_sdpa_int4.ipynb #3a1ca121
+# %% ../nbs/04_sdpa_int4.ipynb #1f61a2f3
 def _check_mask(mask, want):
     "A boolean or additive mask broadcast (without a copy) to `want` = (B, Hq, L, positions)"
     if not isinstance(mask, mx.array) or mask.dtype not in (mx.bool_, *FLOATS):
@@ -136,7 +136,7 @@ def _check_mask(mask, want):
     try: return mx.broadcast_to(mask, want)
     except ValueError: _bad('mask', _told(mask), f"one that broadcasts to (B, Hq, L, positions) = {want}")
 
-# %% ../nbs/04_sdpa_int4.ipynb #4c235357
+# %% ../nbs/04_sdpa_int4.ipynb #a16ffd71
 def _check_sinks(sinks, Hq):
     "Sinks are None or one floating logit a query head"
     if sinks is None: return
@@ -152,7 +152,7 @@ def _check_widths(bits, group_size):
         _bad('group_size', repr(groups), "32, 64 or 128, or a (k, v) pair of them")
     return bits, groups
 
-# %% ../nbs/04_sdpa_int4.ipynb #f5e21f42
+# %% ../nbs/04_sdpa_int4.ipynb #838a363d
 def _check_heads(q, k, v, bits, groups):
     "k and v as Packed that fit q and each other, and the sizes (B, Hq, Hkv, L, N, Dk, Dv)"
     if not isinstance(q, mx.array) or q.ndim != 4 or q.dtype not in FLOATS or 0 in q.shape:
@@ -166,13 +166,13 @@ def _check_heads(q, k, v, bits, groups):
     if Hq % Hkv: _bad('q', f"of {Hq} heads", f"a multiple of the {Hkv} KV heads")
     return k, v, (B, Hq, Hkv, L, N, Dk, Dv)
 
-# %% ../nbs/04_sdpa_int4.ipynb #cf2f18aa
+# %% ../nbs/04_sdpa_int4.ipynb #473d0dad
 def _check_ring(name, p, N, g):
     "A block of tokens that share scales must not straddle the seam of a ring"
     if p.axis == -2 and N % g:
         _bad(f'{name}.codes', f"a ring of {N} slots", f"a multiple of group_size {g}, with groups along the sequence")
 
-# %% ../nbs/04_sdpa_int4.ipynb #4fa33382
+# %% ../nbs/04_sdpa_int4.ipynb #296ab14d
 def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, start=0, length=None,
           ring=False, first=None, recent=None, group_size=64, bits=4) -> Call:
     """The arguments of `sdpa_int4`, checked, as a `Call`.
@@ -196,7 +196,7 @@ def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, s
     return Call(q, k, v, float(scale), _positive('softcap', softcap), causal, window, mask, sinks, start, length,
                 bool(ring), first, recent, bits, groups, B, Hq, Hkv, L, N, Dk, Dv, F, R)
 
-# %% ../nbs/04_sdpa_int4.ipynb #75426765
+# %% ../nbs/04_sdpa_int4.ipynb #100b9b78
 def _np64(x): return np.array(x.astype(mx.float32)).astype(np.float64)
 
 def _dense64(p, bits, g):
@@ -206,7 +206,7 @@ def _dense64(p, bits, g):
     up = lambda a: np.repeat(_np64(a), g, axis=p.axis)[:, :, :p.codes.shape[2]]
     return parts[0] * up(p.scales) + up(p.biases)
 
-# %% ../nbs/04_sdpa_int4.ipynb #07cd9b96
+# %% ../nbs/04_sdpa_int4.ipynb #4d06fbed
 def _rows64(c):
     "For each batch row: slots of its packed keys in order, and the mask column of every key of its row"
     ext = lambda x: np.array(x).tolist() if c.per_row else [x] * c.B
@@ -216,7 +216,7 @@ def _rows64(c):
         packed, after = (slots, c.N) if c.per_row else (pos - s, n - s)
         yield slots, np.concatenate([np.arange(c.F), c.F + packed, c.F + after + np.arange(c.R)]).astype(int)
 
-# %% ../nbs/04_sdpa_int4.ipynb #c1307528
+# %% ../nbs/04_sdpa_int4.ipynb #baaea48d
 def _scores64(c, x, mask, i):
     "Query i's scores x (keys,) after softcap and its row of the mask, and which keys it sees"
     at, here, see = np.arange(len(x)), len(x) - c.L + i, np.ones(len(x), bool)
@@ -227,7 +227,7 @@ def _scores64(c, x, mask, i):
     elif mask is not None: x = x + mask
     return x, see
 
-# %% ../nbs/04_sdpa_int4.ipynb #607be28a
+# %% ../nbs/04_sdpa_int4.ipynb #5c600f1f
 def _softmax64(x, v, sink=None):
     "softmax(x) @ v for scores (keys,) and values (keys, D), zeros where no key is left; `sink`: one more logit"
     if not len(x) or x.max() == -np.inf: return np.zeros(v.shape[1])
@@ -235,7 +235,7 @@ def _softmax64(x, v, sink=None):
     p = np.exp(x - top)
     return p @ v / (p.sum() + (0 if sink is None else np.exp(sink - top)))
 
-# %% ../nbs/04_sdpa_int4.ipynb #9b3ddf54
+# %% ../nbs/04_sdpa_int4.ipynb #fc7b39ec
 def sdpa_oracle(q, k, v, **kw):
     """What `sdpa_int4` must equal: float64 attention over the dequantised K and V, a query at a time.
 
@@ -255,7 +255,7 @@ def sdpa_oracle(q, k, v, **kw):
                 out[b, h, i] = _softmax64(x[see], vv[see], sinks[h])
     return out
 
-# %% ../nbs/04_sdpa_int4.ipynb #cddedb48
+# %% ../nbs/04_sdpa_int4.ipynb #e58bd17d
 LOWEST = -3.4028234e38      # where the running maximum starts: no score is lower, exp(-inf - LOWEST) is 0, not NaN
 
 def _dense_tile(p, s0, s1, bits, g):
@@ -264,7 +264,7 @@ def _dense_tile(p, s0, s1, bits, g):
     part = Packed(p.codes[:, :, s0:s1], cut(p.scales), cut(p.biases), p.axis)
     return unpack(part, bits=bits, group_size=g, dtype=mx.float32)
 
-# %% ../nbs/04_sdpa_int4.ipynb #d0eb0519
+# %% ../nbs/04_sdpa_int4.ipynb #a6e644ad
 def _tiles(c, tile):
     "The keys of a call in tiles: k, v, place in the row, mask column (both (B or 1, n)), and in use or None"
     if c.F: yield *c.first, mx.arange(c.F)[None], mx.arange(c.F)[None], None
@@ -281,7 +281,7 @@ def _tiles(c, tile):
     r = mx.arange(c.R)[None]
     if c.R: yield *c.recent, c.F + (ln - st) + r, c.F + (c.N if c.per_row else ln - st) + r, None
 
-# %% ../nbs/04_sdpa_int4.ipynb #1c6df90d
+# %% ../nbs/04_sdpa_int4.ipynb #123a5034
 def _visible(c, x, i0, i1, at, col, use):
     "Scores (B, Hkv, G, n, keys) of queries i0..i1 with softcap and masks applied, -inf where hidden"
     if c.softcap: x = c.softcap * mx.tanh(x / c.softcap)
@@ -298,7 +298,7 @@ def _visible(c, x, i0, i1, at, col, use):
         else: x = x + m.astype(mx.float32)
     return mx.where(see, x, -mx.inf)
 
-# %% ../nbs/04_sdpa_int4.ipynb #2085ff63
+# %% ../nbs/04_sdpa_int4.ipynb #c1f25bf5
 def _ops_rows(c, i0, i1, tile):
     "Queries i0..i1 of a call by tiles of keys: (B, Hq, i1-i0, Dv)"
     B, H, G, n = c.B, c.Hkv, c.G, i1 - i0
@@ -315,12 +315,12 @@ def _ops_rows(c, i0, i1, tile):
         o = o * shrink + (p.reshape(B, H, G * n, -1) @ v.astype(mx.float32)).reshape(o.shape)
     return mx.where(l == 0, 0, o / mx.where(l == 0, 1, l)).reshape(B, c.Hq, n, c.Dv).astype(c.q.dtype)
 
-# %% ../nbs/04_sdpa_int4.ipynb #edc6560b
+# %% ../nbs/04_sdpa_int4.ipynb #ce5985ae
 def sdpa_ops(c, tile=1024, rows=256):
     "A `Call` in plain MLX operations, a tile of keys and at most `rows` queries at a time: right everywhere"
     return mx.concatenate([_ops_rows(c, i, min(i + rows, c.L), tile) for i in range(0, c.L, rows)], axis=2)
 
-# %% ../nbs/04_sdpa_int4.ipynb #9081fbec
+# %% ../nbs/04_sdpa_int4.ipynb #4bc836d4
 def _pick(rng, *a): return a[rng.integers(len(a))]
 
 def _random_ends(rng, B, n, ring):
@@ -330,7 +330,7 @@ def _random_ends(rng, B, n, ring):
     if _pick(rng, 0, 0, 1): return dict(start=mx.array(starts), length=mx.array(ends))
     return dict(start=starts[0], length=ends[0]) if ring or _pick(rng, 0, 1) else {}
 
-# %% ../nbs/04_sdpa_int4.ipynb #3ca4d496
+# %% ../nbs/04_sdpa_int4.ipynb #152d377e
 def _random_sight(rng, c, r, sort):
     "mask, window, sinks and softcap for the Call `c`; `r`: random arrays of a shape; `sort`: one of the six masks"
     kw, P = {}, c.F + c.R + (c.N if c.per_row else c.length - c.start)
@@ -342,7 +342,7 @@ def _random_sight(rng, c, r, sort):
     if _pick(rng, 0, 0, 1): kw['softcap'] = 20.
     return kw
 
-# %% ../nbs/04_sdpa_int4.ipynb #59ae868d
+# %% ../nbs/04_sdpa_int4.ipynb #f670124b
 def random_call(rng, D=(64, 96, 128), L=(1, 1, 2, 7), N=(1, 31, 64, 257, 700), dtype=mx.float32,
                 bits=((4, 4), (8, 8), (8, 4)), v_axes=(-1, -2), groups=(32, 64, 128),
                 masks=('none', 'causal', 'window', 'bool', 'add', 'both'), one_D=False):
@@ -365,14 +365,14 @@ def random_call(rng, D=(64, 96, 128), L=(1, 1, 2, 7), N=(1, 31, 64, 257, 700), d
     q, sort = r(B, Hkv * G, l, Dk), pick(*masks)
     return q, k, v, kw | _random_sight(rng, check(q, k, v, **kw), r, sort)
 
-# %% ../nbs/04_sdpa_int4.ipynb #f1ac6393
+# %% ../nbs/04_sdpa_int4.ipynb #3f3b3445
 SDPA_LOADS = """
 // Four words in one read, from whichever address space MLX chose for the array.
 inline uint4 load4(const device uint* p) { return *(const device uint4*)p; }
 inline uint4 load4(const constant uint* p) { return *(const constant uint4*)p; }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #d85c5106
+# %% ../nbs/04_sdpa_int4.ipynb #4a56997b
 SDPA_HEADER = """
 // Where element (b, hk, n, d) of an array lies, which may be a slice of a longer one; and the element.
 #define PLACE(x, n, d) (b * x##_strides[0] + hk * x##_strides[1] + (n) * x##_strides[2] + (d) * x##_strides[3])
@@ -412,7 +412,7 @@ inline float word_dot(uint w, Q q) {
 }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #1cc952cb
+# %% ../nbs/04_sdpa_int4.ipynb #6dca4836
 SDPA_SETUP = """
   constexpr int KPER = 32 / KBITS, VPER = 32 / VBITS;          // codes a word
   constexpr int VW = DV / VPER;                                // words a value
@@ -443,7 +443,7 @@ SDPA_SETUP = """
   threadgroup float ms[SG * ROWS], ls[SG * ROWS];
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #b515b505
+# %% ../nbs/04_sdpa_int4.ipynb #27b575bd
 SDPA_QUERIES = """
   // Stage the queries: scaled, and divided by the lift of their place in a word.
   for (int x = tid; x < ROWS * DK / 4; x += SG * 32) {
@@ -466,7 +466,7 @@ SDPA_QUERIES = """
   }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #8ba9dee0
+# %% ../nbs/04_sdpa_int4.ipynb #571ec892
 SDPA_RANGE = """
   // The row of keys: F exact, then the packed slots [first_slot, end), then R exact; in tiles of 32.
   const int begin = start[b], end = RING ? int(length[b]) : min(int(length[b]), N);
@@ -487,7 +487,7 @@ SDPA_RANGE = """
   const bool whole = k_codes_strides[3] == 1 && k_codes_strides[2] % 4 == 0 && k_codes_strides[1] % 4 == 0 && k_codes_strides[0] % 4 == 0;
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #c13c8e0a
+# %% ../nbs/04_sdpa_int4.ipynb #816b4b1e
 SDPA_TILE = """
   for (int t = split * each + sg; t < min((split + 1) * each, tiles); t += SG) {
     // Keys j in [j0, j1) of this tile are in use; key j stands at position `at + j` of the row.
@@ -501,7 +501,7 @@ SDPA_TILE = """
     const int slot0 = RING && isP ? off % N : off;
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #0675b061
+# %% ../nbs/04_sdpa_int4.ipynb #3cd1a034
 SDPA_SCORES = """
     // Scores: lane = key.
     float s[4 * R4];
@@ -561,7 +561,7 @@ SDPA_SCORES = """
     }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #5ef00ffd
+# %% ../nbs/04_sdpa_int4.ipynb #8f97441b
 SDPA_SOFTMAX = """
     // Softcap, masks, and one step of the online softmax for all 32 keys.
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -588,7 +588,7 @@ SDPA_SOFTMAX = """
     simdgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #e77e1e3d
+# %% ../nbs/04_sdpa_int4.ipynb #7a812151
 SDPA_VALUES = """
     // Values: lane = dims. acc holds each dim times the lift of its place in the word.
     if (busy) for (int w = 0; w < WPL; w++) {
@@ -631,7 +631,7 @@ SDPA_VALUES = """
   }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #c5a8b7f3
+# %% ../nbs/04_sdpa_int4.ipynb #c665b0bb
 SDPA_GATHER = """
   // Merge the simdgroups' states, then write this split's (m, l, o).
   for (int r = 0; r < ROWS; r++) {
@@ -674,7 +674,7 @@ SDPA_GATHER = """
     }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #6d4eec29
+# %% ../nbs/04_sdpa_int4.ipynb #185b667a
 SDPA_MERGE = """
   // One threadgroup a row. First the weight of each split, shared; then each thread sums its dims.
 #define OF(x, s) (s < splits ? part_##x[long(at) * splits + s] : more_##x[long(at) * (all - splits) + s - splits])
@@ -712,13 +712,13 @@ SDPA_MERGE = """
   }
 """
 
-# %% ../nbs/04_sdpa_int4.ipynb #7f2c4942
+# %% ../nbs/04_sdpa_int4.ipynb #ce4d175f
 SDPA_METAL = (SDPA_SETUP + SDPA_QUERIES + SDPA_RANGE + SDPA_TILE + SDPA_SCORES + SDPA_SOFTMAX + SDPA_VALUES +
               SDPA_GATHER)
 _INPUTS = ('q', 'k_codes', 'k_scales', 'k_biases', 'v_codes', 'v_scales', 'v_biases', 'first_k', 'first_v',
            'recent_k', 'recent_v', 'mask', 'start', 'length', 'dims', 'params')
 
-# %% ../nbs/04_sdpa_int4.ipynb #40d191e3
+# %% ../nbs/04_sdpa_int4.ipynb #26c894d5
 def plan(c, fill=256):
     "(rows a threadgroup serves, its simdgroups, splits of the keys) for a `Call`, aiming at `fill` threadgroups"
     wide = max(c.Dk, c.Dv) > 256
@@ -727,7 +727,7 @@ def plan(c, fill=256):
     tiles = sum(-(-n // 32) for n in (c.F, c.N if c.per_row else c.length - c.start, c.R))
     return rows, simds, max(1, min(-(-tiles // (2 * simds)), -(-fill // groups), 1024))
 
-# %% ../nbs/04_sdpa_int4.ipynb #5dec8195
+# %% ../nbs/04_sdpa_int4.ipynb #5464a9be
 @functools.lru_cache(None)
 def _kernel(make, name, inputs, outputs, source, header):
     "One kernel object a text; the text's hash is part of its name"
@@ -739,7 +739,7 @@ def _kernel(make, name, inputs, outputs, source, header):
 def _type(dtype): return str(dtype).split('.')[-1]
 def _types(*arrays): return '_'.join([_type(x.dtype) for x in arrays])
 
-# %% ../nbs/04_sdpa_int4.ipynb #98f5c3bc
+# %% ../nbs/04_sdpa_int4.ipynb #5944baf4
 @functools.lru_cache(1024)
 def _small(dtype, *xs):
     a = mx.array(xs, dtype=dtype); mx.eval(a)
@@ -753,7 +753,7 @@ def _inputs(c, splits):
     return [mx.contiguous(c.q), *c.k[:3], *c.v[:3], *(c.first or (no, no)), *(c.recent or (no, no)),
             no if c.mask is None else c.mask, *ends, dims, _small(mx.float32, c.scale, c.softcap)]
 
-# %% ../nbs/04_sdpa_int4.ipynb #4b9f05f7
+# %% ../nbs/04_sdpa_int4.ipynb #1dbe8cf1
 def _flags(c, rows, simds, packed=True):
     "The template arguments of the first pass"
     mask = 0 if c.mask is None else 1 if c.mask.dtype == mx.bool_ else 2
@@ -762,7 +762,7 @@ def _flags(c, rows, simds, packed=True):
         DK=c.Dk, DV=c.Dv, ROWS=rows, SG=simds, RING=int(c.ring), PER_ROW=int(c.per_row), CAUSAL=int(c.causal),
         WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, PACKED=int(packed)).items())
 
-# %% ../nbs/04_sdpa_int4.ipynb #218f993c
+# %% ../nbs/04_sdpa_int4.ipynb #6ee02103
 def merge_launch(c, parts, make, header=SDPA_LOADS, more=None, **kw):
     "The second pass: the states `parts` = (m, l, o) of all splits, and of a second set `more`, to the output"
     sinks, P = _small(mx.float32, 0.) if c.sinks is None else c.sinks, c.B * c.Hq * c.L
@@ -775,7 +775,7 @@ def merge_launch(c, parts, make, header=SDPA_LOADS, more=None, **kw):
                grid=(P * 128, 1, 1), threadgroup=(128, 1, 1),
                output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype], **kw)[0]
 
-# %% ../nbs/04_sdpa_int4.ipynb #54eac42f
+# %% ../nbs/04_sdpa_int4.ipynb #909b06c6
 def parts_launch(c, make, header=SDPA_LOADS, fill=256, packed=True, **kw):
     """The first pass: the state (m, l, o) of each row and split, (P, splits), (P, splits), (P, splits, Dv).
 
@@ -788,7 +788,7 @@ def parts_launch(c, make, header=SDPA_LOADS, fill=256, packed=True, **kw):
                grid=(splits * simds * 32, -(-c.G * c.L // rows), c.B * c.Hkv), threadgroup=(simds * 32, 1, 1),
                output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3, **kw)
 
-# %% ../nbs/04_sdpa_int4.ipynb #28367741
+# %% ../nbs/04_sdpa_int4.ipynb #28d4b237
 def sdpa_launch(c, make, header=SDPA_LOADS, fill=256, **kw):
     """Both passes of the Metal texts over a `Call`.
 
@@ -796,31 +796,32 @@ def sdpa_launch(c, make, header=SDPA_LOADS, fill=256, **kw):
     `fill`: threadgroups wanted."""
     return merge_launch(c, parts_launch(c, make, header, fill, **kw), make, header, **kw)
 
-# %% ../nbs/04_sdpa_int4.ipynb #3970b855
+# %% ../nbs/04_sdpa_int4.ipynb #08ba93e2
 def sdpa_metal(c):
     "A `Call` on Apple's GPU through `mx.fast.metal_kernel`"
     return sdpa_launch(c, mx.fast.metal_kernel)
 
-# %% ../nbs/04_sdpa_int4.ipynb #2ff5d8ae
+# %% ../nbs/04_sdpa_int4.ipynb #71a8dd46
 BACKENDS = {'ops': sdpa_ops, 'metal': sdpa_metal}      # name -> function of a Call; chapter 6 adds more
 
 @functools.lru_cache(None)
 def _load_backends():
-    for m in ('turboquant.backends', 'turboquant.cuda'):
-        if importlib.util.find_spec(m): importlib.import_module(m)
+    for m in ('backends', 'cuda', 'prefill', 'cuda_prefill'):       # later chapters, where they exist
+        if importlib.util.find_spec(f'turboquant.{m}'): importlib.import_module(f'turboquant.{m}')
 
-# %% ../nbs/04_sdpa_int4.ipynb #3aeb4f4a
+# %% ../nbs/04_sdpa_int4.ipynb #2aa83e48
 def backend():
     "The backend of MLX's default device: 'metal', 'cuda', 'cpu' or 'ops'; TURBOQUANT_BACKEND overrides"
     _load_backends()
     name = os.environ.get('TURBOQUANT_BACKEND')
+    if name == 'cpu' and name not in BACKENDS: name = 'ops'          # no compiler: the same on the same device
     if name and name not in BACKENDS:
         raise ValueError(f"TURBOQUANT_BACKEND is {name!r}; expected one of {', '.join(sorted(BACKENDS))}")
     if name: return name
     if mx.default_device() == mx.cpu: return 'cpu' if 'cpu' in BACKENDS else 'ops'
     return 'metal' if mx.metal.is_available() else 'cuda' if 'cuda' in BACKENDS else 'ops'
 
-# %% ../nbs/04_sdpa_int4.ipynb #b6e68348
+# %% ../nbs/04_sdpa_int4.ipynb #931ac7fd
 def sdpa_int4(
     q,                  # queries, (B, Hq, L, D), float32, float16 or bfloat16
     k,                  # Packed keys over (B, Hkv, N, D), Hq a multiple of Hkv

@@ -6,25 +6,26 @@
 __all__ = ['PackedBuffer', 'turns', 'turn', 'PackedKeys', 'PackedValues', 'Causal', 'attend', 'PackedKVCache',
            'PackedRotatingKVCache', 'trim_cache']
 
-# %% ../nbs/11_kv_cache.ipynb #dad894c4
+# %% ../nbs/11_kv_cache.ipynb #1d3aaa44
+import copy
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 from fastcore.basics import patch
 from mlx.utils import tree_map
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/11_kv_cache.ipynb #3fc41a04
+# %% ../nbs/11_kv_cache.ipynb #a0008aa9
 from .packing import Packed, pack, unpack
 from .fit import pack_fit
 from .core import FLOATS, sdpa_int4
 
-# %% ../nbs/11_kv_cache.ipynb #6ea89d3c
+# %% ../nbs/11_kv_cache.ipynb #eae38998
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 def _pair(x): return tuple(x) if isinstance(x, (tuple, list)) else (x, x)
 def _up(n, m): return -(-n // m) * m
 def _half(dtype): return mx.bfloat16 if dtype == mx.bfloat16 else mx.float16
 
-# %% ../nbs/11_kv_cache.ipynb #bcb7cbc5
+# %% ../nbs/11_kv_cache.ipynb #b237b26d
 class PackedBuffer:
     "Packed tokens in slots: codes, scales and biases in buffers that grow and are written in whole blocks"
     def __init__(self, bits=4, group_size=64, axis=-1, fit=True):
@@ -35,7 +36,7 @@ class PackedBuffer:
     @property
     def nbytes(self): return 0 if self.p is None else sum(a.nbytes for a in self.p[:3])
 
-# %% ../nbs/11_kv_cache.ipynb #4c1c15d4
+# %% ../nbs/11_kv_cache.ipynb #41bf0bd7
 @patch
 def pack(self:PackedBuffer, x):
     "Pack (B, H, n, D) tokens as this buffer stores them"
@@ -48,7 +49,7 @@ def cut(self:PackedBuffer, x, a, b):
     u = self.unit
     return Packed(x.codes[:, :, a:b], *(y[:, :, a//u:-(-b//u)] for y in x[1:3]), self.axis)
 
-# %% ../nbs/11_kv_cache.ipynb #97ca274c
+# %% ../nbs/11_kv_cache.ipynb #09819d41
 @patch
 def reserve(self:PackedBuffer, n, like):
     "Room for `n` tokens with the shapes and dtypes of `like`, a Packed; what is stored moves unchanged"
@@ -59,7 +60,7 @@ def reserve(self:PackedBuffer, n, like):
         if old is not None: new[-1][:, :, :old.shape[2]] = old
     self.p = Packed(*new, self.axis)
 
-# %% ../nbs/11_kv_cache.ipynb #45b2b61f
+# %% ../nbs/11_kv_cache.ipynb #40cc5dc4
 @patch
 def write(self:PackedBuffer, at, x):
     "Put the Packed tokens `x` into the slots from `at` on, in place"
@@ -67,7 +68,7 @@ def write(self:PackedBuffer, at, x):
     for a, b, u in zip(self.p[:3], x[:3], (1, self.unit, self.unit)):
         a[:, :, at//u:(at + n)//u] = b
 
-# %% ../nbs/11_kv_cache.ipynb #6156edab
+# %% ../nbs/11_kv_cache.ipynb #dad2d1dd
 @patch
 def read(self:PackedBuffer, a, b):
     "The Packed tokens in slots `a` to `b`"
@@ -84,7 +85,7 @@ def unpack(self:PackedBuffer, a, b):
     x = unpack(self.read(a, b), bits=self.bits, group_size=self.group_size, dtype=mx.float32)
     return x.astype(self.p.scales.dtype)
 
-# %% ../nbs/11_kv_cache.ipynb #bc1b0015
+# %% ../nbs/11_kv_cache.ipynb #01a423d8
 def turns(dim):
     "Can values of head dim `dim` be turned? Yes for 2^k and 12·2^k, where the transform is its own inverse"
     m = dim//12 if dim % 12 == 0 else dim                     # on a CPU, MLX refuses no size and computes nonsense
@@ -94,7 +95,7 @@ def turn(x):
     "The orthonormal Hadamard transform of `x` (..., D) over D, in float32, returned in x's dtype; twice is none"
     return mx.hadamard_transform(x.astype(mx.float32)).astype(x.dtype)
 
-# %% ../nbs/11_kv_cache.ipynb #bff49052
+# %% ../nbs/11_kv_cache.ipynb #42cfb515
 class _View:
     "Keys or values of a cache, to be read by `attend`: (B, H, positions, D) in shape, but not an array"
     def __init__(self, cache, buf, packed, start, length, ring, first, recent, dtype, dim):
@@ -107,11 +108,11 @@ class _View:
         raise AttributeError(f"{type(self).__name__} has no `{name}`: packed keys and values are not arrays; attention "
                              "must go through scaled_dot_product_attention, as turboquant.lm arranges")
 
-# %% ../nbs/11_kv_cache.ipynb #f12feb4d
+# %% ../nbs/11_kv_cache.ipynb #5825daa1
 class PackedKeys(_View): "The keys that a packed cache hands out; attention dispatches on this type"
 class PackedValues(_View): "The values that a packed cache hands out"
 
-# %% ../nbs/11_kv_cache.ipynb #72d02a14
+# %% ../nbs/11_kv_cache.ipynb #4d800795
 class Causal(str):
     "The mask 'causal', carrying a sliding window of `window` positions (None: no window)"
     def __new__(cls, window=None):
@@ -119,11 +120,14 @@ class Causal(str):
         self.window = window
         return self
 
-# %% ../nbs/11_kv_cache.ipynb #f2ad8a8e
+# %% ../nbs/11_kv_cache.ipynb #489556f9
 def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
     """Attention of `q` (B, Hq, L, D) over the handles `keys` and `values` of one cache: (B, Hq, L, Dv).
     `mask`: None, 'causal' (a `Causal` brings its window) or an array over the handles' positions.
+    Keys of a type with an `attend` of its own (q, values and the rest as here) go there.
     ValueError for handles of another type or from before the cache's last update, and as `sdpa_int4`."""
+    own = getattr(type(keys), 'attend', None)
+    if own: return own(keys, q, values, scale=scale, mask=mask, sinks=sinks, softcap=softcap)
     if not isinstance(keys, PackedKeys) or not isinstance(values, PackedValues):
         _fail('keys, values', f"{type(keys).__name__} and {type(values).__name__}", "PackedKeys and PackedValues of one cache")
     if keys.version != keys.cache.version:
@@ -135,7 +139,7 @@ def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
                   group_size=(keys.group_size, values.group_size), bits=(keys.bits, values.bits))
     return turn(o) if values.cache.turned else o
 
-# %% ../nbs/11_kv_cache.ipynb #1572088c
+# %% ../nbs/11_kv_cache.ipynb #f57b7bff
 class PackedKVCache(mlx_cache._BaseCache):
     """A growing KV cache in 4 or 8 bits on mlx-lm's protocol; `attend` reads what it hands out.
     Whole blocks are packed, the block not yet full waits in 16 bits, and so do the `first` tokens for good.
@@ -165,7 +169,7 @@ class PackedKVCache(mlx_cache._BaseCache):
             _fail('first', repr(first), f"an integer from 0 to {most}, fewer than a block")
         self._setup(_pair(bits), _pair(group_size), (k_axis, v_axis), fit, rotate_v, first)
 
-# %% ../nbs/11_kv_cache.ipynb #68323f8c
+# %% ../nbs/11_kv_cache.ipynb #b61f157d
 @patch
 def _setup(self:PackedKVCache, bits, groups, axes, fit, rotate_v, nfirst):
     self.bufs = [PackedBuffer(*x, fit) for x in zip(bits, groups, axes)]      # of keys, of values
@@ -174,10 +178,10 @@ def _setup(self:PackedKVCache, bits, groups, axes, fit, rotate_v, nfirst):
     self.g = max(groups)                                  # tokens in a block
     self.packed = self.rest = 0                           # tokens in full blocks; in the one not yet full
     self.exact = self.lost = 0                            # halves hold tokens from `exact` on, a ring from `lost` on
-    self.halves = self.first = self.last = self.dtype = None
+    self.halves = self.first = self.last = self.dtype = self.passed = None
     self.version = 0
 
-# %% ../nbs/11_kv_cache.ipynb #f13496e3
+# %% ../nbs/11_kv_cache.ipynb #e4ec6243
 @patch(as_prop=True)
 def offset(self:PackedKVCache):
     "Tokens seen and not taken back"
@@ -197,7 +201,7 @@ def size(self:PackedKVCache):
 @patch
 def empty(self:PackedKVCache): return self.dtype is None
 
-# %% ../nbs/11_kv_cache.ipynb #48ba190d
+# %% ../nbs/11_kv_cache.ipynb #09951c6a
 @patch
 def _begin(self:PackedKVCache, kv):
     "Allocate: shapes and dtype are those of the first keys and values"
@@ -212,7 +216,7 @@ def _room(self:PackedKVCache, n):
     if n > size: n = _up(max(n, size + size//16), self.step)
     for b in self.bufs: b.reserve(n, b.p)
 
-# %% ../nbs/11_kv_cache.ipynb #6685ebe7
+# %% ../nbs/11_kv_cache.ipynb #8595310b
 @patch
 def _put(self:PackedKVCache, kv):
     "Write 16-bit tokens behind the `rest`, up to the end of its block"
@@ -230,7 +234,7 @@ def _rest(self:PackedKVCache, skip=0):
     at = self.packed % (2*self.g)
     return [h[:, :, at + skip:at + self.rest] for h in self.halves]
 
-# %% ../nbs/11_kv_cache.ipynb #eac7bf20
+# %% ../nbs/11_kv_cache.ipynb #66172030
 @patch
 def _pack(self:PackedKVCache, kv):
     "Pack whole blocks; of the very first one, set `first` aside and fill its slots with the token that follows"
@@ -240,7 +244,7 @@ def _pack(self:PackedKVCache, kv):
         kv = [mx.concatenate([mx.repeat(x[:, :, n:n+1], n, axis=2), x[:, :, n:]], axis=2) for x in kv]
     return [b.pack(x) for b, x in zip(self.bufs, kv)]
 
-# %% ../nbs/11_kv_cache.ipynb #7b286bb3
+# %% ../nbs/11_kv_cache.ipynb #e016d35d
 @patch
 def _store(self:PackedKVCache, blocks):
     "Append whole packed blocks of keys and values, and return them"
@@ -250,7 +254,7 @@ def _store(self:PackedKVCache, blocks):
     self.packed += n
     return blocks
 
-# %% ../nbs/11_kv_cache.ipynb #218ea0fc
+# %% ../nbs/11_kv_cache.ipynb #2535b85a
 @patch
 def _append(self:PackedKVCache, kv):
     "Append 16-bit tokens: whole blocks are packed (and returned), the others wait"
@@ -277,7 +281,7 @@ def _append_many(self:PackedKVCache, kv, g):
     if kv[0].shape[2] > full: self._put([x[:, :, full:] for x in kv])
     return done
 
-# %% ../nbs/11_kv_cache.ipynb #7e699106
+# %% ../nbs/11_kv_cache.ipynb #62bc2013
 @patch(as_prop=True)
 def dims(self:PackedKVCache):
     "(B, H, D) of keys and of values; None before the first update"
@@ -297,7 +301,15 @@ def _check(self:PackedKVCache, keys, values):
     if keys.shape[:3] != values.shape[:3]:
         _fail('values', f"of shape {values.shape}", f"the batch, heads and length of keys: {keys.shape}")
 
-# %% ../nbs/11_kv_cache.ipynb #a6c1f76c
+# %% ../nbs/11_kv_cache.ipynb #8a1ddea4
+@patch
+def _check_once(self:PackedKVCache, keys, values):
+    "`_check`, but for arrays of the very shapes and dtypes that passed it last"
+    now = type(keys) is type(values) is mx.array and (keys.shape, values.shape, keys.dtype, values.dtype)
+    if not now or now != self.passed: self._check(keys, values)
+    self.passed = now
+
+# %% ../nbs/11_kv_cache.ipynb #3bf3ea13
 @patch
 def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
     "Handles of the tokens from `lo` on; `packed` (default: the buffers) begins at token `base`"
@@ -308,12 +320,12 @@ def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
     return tuple(T(self, b, p, start - base, self.packed - base, ring, f, r, self.dtype, d[2])
                  for T, b, p, f, r, d in each)
 
-# %% ../nbs/11_kv_cache.ipynb #2e5360cd
+# %% ../nbs/11_kv_cache.ipynb #f39398fe
 @patch
 def update_and_fetch(self:PackedKVCache, keys, values):
     """Append `keys` (B, H, L, Dk) and `values` (B, H, L, Dv); returns the handles that the L new queries attend to.
     ValueError for shapes or dtypes that do not fit each other or what is stored."""
-    self._check(keys, values)
+    self._check_once(keys, values)
     if self.dtype is None: self._begin((keys, values))
     self.version += 1
     self.last = None                                          # an old handle would force a copy of the halves
@@ -325,7 +337,7 @@ def _update(self:PackedKVCache, kv):
     self._append(kv)
     return self._views(lo=self._held)
 
-# %% ../nbs/11_kv_cache.ipynb #aa5b9c77
+# %% ../nbs/11_kv_cache.ipynb #ed5c32ed
 @patch
 def keys_and_values(self:PackedKVCache):
     "The handles of the last update again; ValueError while the cache is empty"
@@ -336,7 +348,7 @@ def keys_and_values(self:PackedKVCache):
 @patch
 def _newest(self:PackedKVCache): return self._views(lo=self._held)
 
-# %% ../nbs/11_kv_cache.ipynb #0dd1d14d
+# %% ../nbs/11_kv_cache.ipynb #6cbca102
 @patch
 def __repr__(self:PackedKVCache):
     each = lambda f: tuple(getattr(b, f) for b in self.bufs)
@@ -346,7 +358,7 @@ def __repr__(self:PackedKVCache):
     return (f"{type(self).__name__}(bits={each('bits')}, group_size={each('group_size')}, axis={each('axis')}, fit={self.fit}, "
             f"rotate_v={turned}{none}, {ends}, offset={self.offset})")
 
-# %% ../nbs/11_kv_cache.ipynb #d926ce93
+# %% ../nbs/11_kv_cache.ipynb #ef602609
 @patch
 def make_mask(self:PackedKVCache, N, window_size=None, return_array=False):
     """The mask for `N` queries about to be appended: None, 'causal' (a `Causal` when there is a window),
@@ -355,7 +367,7 @@ def make_mask(self:PackedKVCache, N, window_size=None, return_array=False):
     if window_size is not None: return Causal(window_size)
     return None if N == 1 else 'causal'
 
-# %% ../nbs/11_kv_cache.ipynb #fa738d7b
+# %% ../nbs/11_kv_cache.ipynb #c1e18e6f
 @patch(as_prop=True)
 def max_trim(self:PackedKVCache):
     "The most tokens that `trim` can take back"
@@ -367,7 +379,7 @@ def is_trimmable(self:PackedKVCache): return True
 @patch
 def _block(self:PackedKVCache, buf, a, b): return buf.unpack(a, b)
 
-# %% ../nbs/11_kv_cache.ipynb #14e746ea
+# %% ../nbs/11_kv_cache.ipynb #9ea6bfed
 @patch
 def trim(self:PackedKVCache, n):
     """Take back the last `n` tokens and return `n`. Exact while the copies reach, that is for all of the last update
@@ -384,7 +396,7 @@ def trim(self:PackedKVCache, n):
     self.exact, self.rest = min(self.exact, block), to - block
     return n
 
-# %% ../nbs/11_kv_cache.ipynb #c0961223
+# %% ../nbs/11_kv_cache.ipynb #5dca56be
 @patch
 def _reopen(self:PackedKVCache, block, to):
     "Make the packed `block` the waiting one again, its tokens up to `to` exact or unpacked"
@@ -401,7 +413,7 @@ def _trim_first(self:PackedKVCache, to):
     n = self._held + to
     self.first = [x[:, :, :n] for x in self.first] if n > 0 else None
 
-# %% ../nbs/11_kv_cache.ipynb #e50f76c5
+# %% ../nbs/11_kv_cache.ipynb #37d53bd2
 class PackedRotatingKVCache(PackedKVCache):
     """A packed cache that forgets all but its newest `max_size` tokens; the first `keep` of all are kept, exact.
     What a query sees is what mlx-lm's RotatingKVCache shows it. ValueError for an argument out of range."""
@@ -421,7 +433,7 @@ class PackedRotatingKVCache(PackedKVCache):
         self.max_size, self.keep, self.draft = max_size, keep, draft
         self.capacity = _up(max_size - 1 - keep + draft, self.g)
 
-# %% ../nbs/11_kv_cache.ipynb #f6439271
+# %% ../nbs/11_kv_cache.ipynb #2512e526
 @patch
 def _room(self:PackedRotatingKVCache, n):
     "Buffers of at least `n` tokens, or of the whole capacity"
@@ -443,7 +455,7 @@ def _store(self:PackedRotatingKVCache, blocks):
     self.packed, self.lost = end, max(self.lost, end - self.capacity)
     return blocks
 
-# %% ../nbs/11_kv_cache.ipynb #c1c55d0e
+# %% ../nbs/11_kv_cache.ipynb #14258c98
 @patch
 def _gather(self:PackedRotatingKVCache, buf, a, b):
     "Packed pieces with the tokens `a` to `b` of the ring, in order"
@@ -458,7 +470,7 @@ def _block(self:PackedRotatingKVCache, buf, a, b):
     at = a % buf.size
     return buf.unpack(at, at + b - a)
 
-# %% ../nbs/11_kv_cache.ipynb #629911b8
+# %% ../nbs/11_kv_cache.ipynb #498021e6
 @patch(as_prop=True)
 def _before(self:PackedRotatingKVCache): return self._held
 
@@ -471,7 +483,7 @@ def _protect(self:PackedRotatingKVCache, kv):
     self.first = [mx.concatenate(x, axis=2) for x in zip(self.first, head)] if self.first else head
     return [x[:, :, m:] for x in kv]
 
-# %% ../nbs/11_kv_cache.ipynb #9156f222
+# %% ../nbs/11_kv_cache.ipynb #1aa9ff70
 @patch
 def _update(self:PackedRotatingKVCache, kv):
     lo, g = max(0, self.offset - self.max_size + 1), self.g   # counted without the protected tokens
@@ -491,7 +503,7 @@ def _update(self:PackedRotatingKVCache, kv):
 def _newest(self:PackedRotatingKVCache):
     return self._views(lo=max(0, self.offset - self.max_size), ring=self.packed > self.bufs[0].size)
 
-# %% ../nbs/11_kv_cache.ipynb #1c05d420
+# %% ../nbs/11_kv_cache.ipynb #dd8be722
 @patch
 def make_mask(self:PackedRotatingKVCache, N, window_size=None, return_array=False):
     "As PackedKVCache.make_mask, over the positions that a rotating cache hands out"
@@ -509,7 +521,7 @@ def max_trim(self:PackedRotatingKVCache):
 @patch
 def is_trimmable(self:PackedRotatingKVCache): return self.lost == 0 or self.max_trim > 0
 
-# %% ../nbs/11_kv_cache.ipynb #c78cbbff
+# %% ../nbs/11_kv_cache.ipynb #c9a29749
 def trim_cache(caches, n):
     "Take back the last `n` tokens of all `caches`, or of none: ValueError naming the layer that cannot; returns `n`"
     for i, c in enumerate(caches):
@@ -518,7 +530,7 @@ def trim_cache(caches, n):
     for c in caches: c.trim(n)
     return n
 
-# %% ../nbs/11_kv_cache.ipynb #377de95b
+# %% ../nbs/11_kv_cache.ipynb #9c539de3
 _COUNTS = ('packed', 'rest', 'exact', 'lost')
 
 def _get_state(self):
@@ -530,7 +542,7 @@ def _get_state(self):
     dtype = '' if self.dtype is None else str(self.dtype).split('.')[-1]
     return [conf, ring, [getattr(self, n) for n in _COUNTS], arrays, self.halves, self.first, dtype]
 
-# %% ../nbs/11_kv_cache.ipynb #439db727
+# %% ../nbs/11_kv_cache.ipynb #e6b47657
 def _set_state(self, v):
     conf, ring, counts, arrays, halves, first, dtype = v
     self._setup(*conf)
@@ -545,12 +557,13 @@ PackedKVCache.state = property(_get_state, _set_state)
 
 @patch
 def __deepcopy__(self:PackedKVCache, memo):
-    return type(self).from_state(tree_map(lambda x: mx.array(x) if isinstance(x, mx.array) else x, self.state))
+    share = lambda x: copy.copy(x) if isinstance(x, mx.array) else x      # a new handle on the same buffer
+    return type(self).from_state(tree_map(share, self.state))
 
-# %% ../nbs/11_kv_cache.ipynb #8d325fea
+# %% ../nbs/11_kv_cache.ipynb #b3d2d278
 for _c in (PackedKVCache, PackedRotatingKVCache): setattr(mlx_cache, _c.__name__, _c)
 
-# %% ../nbs/11_kv_cache.ipynb #4f48af31
+# %% ../nbs/11_kv_cache.ipynb #321e19ed
 @patch(as_prop=True)
 def nbytes(self:PackedKVCache):
     "Bytes allocated"
@@ -563,7 +576,7 @@ def _bytes(self:PackedKVCache, packed, exact):
     per = sum(b.nbytes/b.size for b in self.bufs)
     return round(packed*per) + exact*2*sum(B*H*D for B, H, D in self.dims)
 
-# %% ../nbs/11_kv_cache.ipynb #4b5016f7
+# %% ../nbs/11_kv_cache.ipynb #c6f14bc7
 @patch(as_prop=True)
 def used_bytes(self:PackedKVCache):
     "Bytes in use: packed blocks, exact tokens, and the copy kept for `trim`"

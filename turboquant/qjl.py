@@ -6,22 +6,22 @@
 __all__ = ['ENCODE_TURN', 'ENCODE_ROUND', 'ENCODE_PACK', 'ENCODE_METAL', 'row_length', 'sketch', 'SignCodes', 'QJL', 'popcount',
            'bit_planes', 'Split', 'outliers', 'encode_launch', 'gpu_kernel']
 
-# %% ../nbs/09_qjl.ipynb #55834de3
+# %% ../nbs/09_qjl.ipynb #c52b94c4
 import functools, math
 import numpy as np
 import mlx.core as mx
 from typing import NamedTuple
 
-# %% ../nbs/09_qjl.ipynb #90a574dc
+# %% ../nbs/09_qjl.ipynb #d8e2f41c
 from .codec import Codec, pack_bits, unpack_bits, nearest, row_words, _check_int, _fail
 from .core import _kernel, _small, _types
 
-# %% ../nbs/09_qjl.ipynb #c427b656
+# %% ../nbs/09_qjl.ipynb #6fa2b3e4
 def row_length(d):
     "The mean length of a Gaussian vector of R^d: rows of this length, in uniformly random directions, keep the estimate unbiased"
     return math.sqrt(2)*math.exp(math.lgamma((d + 1)/2) - math.lgamma(d/2))
 
-# %% ../nbs/09_qjl.ipynb #3a3685e6
+# %% ../nbs/09_qjl.ipynb #78601d46
 @functools.lru_cache(64)
 def sketch(dim,               # numbers in a vector
            m,                 # rows
@@ -34,7 +34,7 @@ def sketch(dim,               # numbers in a vector
         g = Q*np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None]*row_length(dim)
     return mx.array(g.reshape(-1, dim)[:m].astype(np.float32))
 
-# %% ../nbs/09_qjl.ipynb #4f3adb3b
+# %% ../nbs/09_qjl.ipynb #633d82e5
 class SignCodes(NamedTuple):
     "`signs`: (..., ceil(m/32)) uint32, a set bit for a sign that is not negative; `norms`: (..., 1) float16"
     signs: mx.array
@@ -46,7 +46,7 @@ def _check_norms(*norms):
     for n in norms:
         if not mx.isfinite(n).all().item(): _fail('x', "with vectors longer than 65504", "lengths that float16 holds")
 
-# %% ../nbs/09_qjl.ipynb #a0ad3453
+# %% ../nbs/09_qjl.ipynb #56a3c3ce
 class QJL(Codec):
     """Signs of m random projections and the length of each vector: m/dim bits a number, plus 16 a vector.
     Scores are unbiased over seeds; m·Var ≤ π/2·‖q‖²‖k‖². `rows`: 'orthogonal' (in blocks of dim) or 'gaussian'.
@@ -60,7 +60,7 @@ class QJL(Codec):
         if rows not in ('orthogonal', 'gaussian'): _fail('rows', repr(rows), "'orthogonal' or 'gaussian'")
         self.rows, self.S, self.unit = rows, sketch(self.dim, self.m, self.seed, rows), math.sqrt(math.pi/2)/self.m
 
-# %% ../nbs/09_qjl.ipynb #67fedb03
+# %% ../nbs/09_qjl.ipynb #3b4a551a
 def _sign_codes(x, S):
     "Vectors x (..., d) as SignCodes against the sketch `S` (m, d)"
     y = x @ S.T
@@ -70,7 +70,7 @@ def _signs(c, m):
     "SignCodes as y: (..., m) of ±length"
     return (unpack_bits(c.signs, 1, m).astype(mx.float32)*2 - 1)*c.norms.astype(mx.float32)
 
-# %% ../nbs/09_qjl.ipynb #8d8d5d06
+# %% ../nbs/09_qjl.ipynb #11270d0d
 class QJL(QJL):
     def encode(self, x, check=True):
         c = super().encode(x, check)
@@ -82,17 +82,17 @@ class QJL(QJL):
     def _back(self, y): return y @ self.S*self.unit
     encode.__doc__ = Codec.encode.__doc__
 
-# %% ../nbs/09_qjl.ipynb #67c37926
+# %% ../nbs/09_qjl.ipynb #830c63b6
 def _on_gpu(codec, x): return None                             # a kernel will take this place, below
 
-# %% ../nbs/09_qjl.ipynb #63456169
+# %% ../nbs/09_qjl.ipynb #86cecefc
 def popcount(x):
     "The number of set bits in each uint32 of `x`"
     x = x - ((x >> 1) & 0x55555555)
     x = (x & 0x33333333) + ((x >> 2) & 0x33333333)
     return (((x + (x >> 4)) & 0x0f0f0f0f)*0x01010101) >> 24
 
-# %% ../nbs/09_qjl.ipynb #c971ce9b
+# %% ../nbs/09_qjl.ipynb #83b4d982
 def bit_planes(y, planes):
     """Numbers y (..., m) as `planes` rows of signs: (words (..., planes, ceil(m/32)) uint32, step (..., 1) float32), so that
     y ≈ step·Σ 2^j τ_j with τ_j = ±1, the bits of plane j."""
@@ -102,7 +102,7 @@ def bit_planes(y, planes):
     bits = (u[..., None, :] >> mx.arange(planes, dtype=mx.uint32)[:, None]) & 1
     return pack_bits(bits, 1), step
 
-# %% ../nbs/09_qjl.ipynb #98538025
+# %% ../nbs/09_qjl.ipynb #baf46a59
 class QJL(QJL):
     def bit_scores(self, q, c, planes=6):
         """`scores` by XOR and popcount on the packed words, the query rounded to `planes` bits (1 to 8):
@@ -117,7 +117,7 @@ class QJL(QJL):
         s = out*step*c.norms.astype(mx.float32).swapaxes(-1, -2)
         return s.reshape(*q.shape[:-1], s.shape[-1])
 
-# %% ../nbs/09_qjl.ipynb #00faa64e
+# %% ../nbs/09_qjl.ipynb #0c0cb5df
 class Split(Codec):
     """Two codecs side by side: `high` for the channels `channels` of a vector, `low` for the others; scores add.
     `channels`: numbers (n,) or one row a head (Hkv, n), n = high.dim. ValueError for numbers that repeat or do not fit.
@@ -134,7 +134,7 @@ class Split(Codec):
         self.channels = np.sort(a, -1).tolist()
         self._lay_out(np.sort(a, -1))
 
-# %% ../nbs/09_qjl.ipynb #862bb6ba
+# %% ../nbs/09_qjl.ipynb #fd797cb1
 class Split(Split):
     def _lay_out(self, a):
         rest = np.array([np.setdiff1d(np.arange(self.dim), r) for r in np.atleast_2d(a)]).reshape(*a.shape[:-1], -1)
@@ -153,7 +153,7 @@ def _pair_codes(a, b):
     names = [f'high_{f}' for f in a._fields] + [f'low_{f}' for f in b._fields]
     return NamedTuple('SplitCodes', [(n, mx.array) for n in names])
 
-# %% ../nbs/09_qjl.ipynb #ef3add8e
+# %% ../nbs/09_qjl.ipynb #446a20aa
 class Split(Split):
     def _halves(self, c):
         n = len(self.high.Codes._fields)
@@ -169,6 +169,9 @@ class Split(Split):
     def _back(self, y):
         n = _width(self.high)
         return self._pick(mx.concatenate([self.high._back(y[..., :n]), self.low._back(y[..., n:])], axis=-1), self.undo)
+    @property
+    def bits_per_value(self):
+        return sum(p.bits_per_value*p.dim for p in (self.high, self.low))/self.dim
     def config(self):
         return dict(codec='Split', high=self.high.config(), low=self.low.config(), channels=self.channels)
 
@@ -177,13 +180,13 @@ def _width(codec):
     "Dimensions of a codec's code space"
     return codec._query(mx.zeros((1, codec.dim))).shape[-1]
 
-# %% ../nbs/09_qjl.ipynb #5672bc33
+# %% ../nbs/09_qjl.ipynb #f1d03f9c
 def outliers(x, n):
     "The `n` channels of `x` (B, H, N, D) with the largest mean square in each head: integers (H, n)"
     power = mx.square(x.astype(mx.float32)).mean(axis=(0, 2))                     # (H, D)
     return np.sort(np.array(mx.argsort(-power, axis=-1))[:, :n], axis=-1)
 
-# %% ../nbs/09_qjl.ipynb #0ccd1794
+# %% ../nbs/09_qjl.ipynb #42793735
 ENCODE_TURN = """
   const int D = dims[0], E = dims[1], WORDS = dims[2], chunk = threadgroup_position_in_grid.x, vec = threadgroup_position_in_grid.y;
   const int lane = thread_index_in_simdgroup, sg = simdgroup_index_in_threadgroup;
@@ -202,7 +205,7 @@ ENCODE_TURN = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/09_qjl.ipynb #c46c66ae
+# %% ../nbs/09_qjl.ipynb #4f5edefc
 ENCODE_ROUND = """
   if (sg == 0) {
     uint code = 0;
@@ -215,7 +218,7 @@ ENCODE_ROUND = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/09_qjl.ipynb #f947a693
+# %% ../nbs/09_qjl.ipynb #3f7473bd
 ENCODE_PACK = """
   const int word = chunk * BITS + lane;
   if (sg == 0 && lane < BITS && word < WORDS) {
@@ -229,7 +232,7 @@ ENCODE_PACK = """
 """
 ENCODE_METAL = ENCODE_TURN + ENCODE_ROUND + ENCODE_PACK
 
-# %% ../nbs/09_qjl.ipynb #62355545
+# %% ../nbs/09_qjl.ipynb #946d2969
 def encode_launch(x,               # vectors (..., D), any float dtype
                   turn,            # the matrix W (E, D), float32
                   edges,           # inner edges of the codebook for a unit vector, float32 (2^bits - 1,)
@@ -249,7 +252,7 @@ def encode_launch(x,               # vectors (..., D), any float dtype
         output_dtypes=[mx.uint32, mx.float16, mx.float32], **kw)
     return out.reshape(*lead, W), norms.reshape(*lead, 1), left.reshape(*lead, E) if rest else left
 
-# %% ../nbs/09_qjl.ipynb #8c96f671
+# %% ../nbs/09_qjl.ipynb #e0b7d281
 def gpu_kernel():
     "(function that makes kernels, header) for the GPU that is MLX's default device; None on a CPU"
     if mx.default_device() == mx.cpu: return None

@@ -5,39 +5,44 @@
 # %% auto #0
 __all__ = ['TINY', 'pack_fit']
 
-# %% ../nbs/01a_fit.ipynb #1c4238c3
+# %% ../nbs/01a_fit.ipynb #ceeba9f5
 import mlx.core as mx
 
-# %% ../nbs/01a_fit.ipynb #691fa9b3
+# %% ../nbs/01a_fit.ipynb #4047e700
 from .packing import Packed, _check_x, _grouped, _turned_back, _words
 
-# %% ../nbs/01a_fit.ipynb #2bda1d89
-def _line(x, c, s):
-    "The least-squares scale and bias of x (..., g) on the codes c; `s` is kept where all codes are one"
-    cm, xm = c.mean(-1, keepdims=True), x.mean(-1, keepdims=True)
+# %% ../nbs/01a_fit.ipynb #3a609ce8
+def _line(xm, xd, c, s):
+    """The least-squares scale and bias of a group (..., g) with mean `xm` and differences from it `xd`, on the codes c;
+    `s` is kept where all codes are one"""
+    cm = c.mean(-1, keepdims=True)                 # below, xd sums to zero: no mean need be taken off c
     spread = mx.square(c - cm).sum(-1, keepdims=True)
-    s = mx.where(spread > 0, ((c - cm) * (x - xm)).sum(-1, keepdims=True) / mx.maximum(spread, 1e-9), s)
+    s = mx.where(spread > 0, (c * xd).sum(-1, keepdims=True) / mx.maximum(spread, 1e-9), s)
     return s, xm - s * cm
 
-# %% ../nbs/01a_fit.ipynb #44bd1139
+# %% ../nbs/01a_fit.ipynb #31bb2f10
 def _codes(x, s, b, n): return mx.clip(mx.round((x - b) / s), 0, n)
 
 def _fit(x, bits, dtype, steps):
     "Scale and bias (..., 1) of each group of float32 x (..., g), rounded to `dtype`, after `steps` alternations"
     n, kept = 2**bits - 1, lambda a: a.astype(dtype).astype(mx.float32)
     lo, hi = x.min(-1, keepdims=True), x.max(-1, keepdims=True)
+    xm = x.mean(-1, keepdims=True)
+    xd = x - xm
     s, b = kept(mx.maximum((hi - lo) / n, TINY)), kept(lo)
-    best = s, b, mx.square(x - s * _codes(x, s, b, n) - b).sum(-1, keepdims=True)
+    c = _codes(x, s, b, n)
+    best = s, b, mx.square(x - s * c - b).sum(-1, keepdims=True)
     for _ in range(steps):
-        s, b = _line(x, _codes(x, s, b, n), s)
+        s, b = _line(xm, xd, c, s)
         s, b = kept(mx.maximum(s, TINY)), kept(b)
-        err = mx.square(x - s * _codes(x, s, b, n) - b).sum(-1, keepdims=True)
+        c = _codes(x, s, b, n)                     # for the error now, and for the line of the next step
+        err = mx.square(x - s * c - b).sum(-1, keepdims=True)
         best = tuple(mx.where(err < best[2], a, z) for a, z in zip((s, b, err), best))
     return best[:2]
 
 TINY = 2.**-14          # the smallest normal float16: a scale below it would lose its digits
 
-# %% ../nbs/01a_fit.ipynb #a4246fd9
+# %% ../nbs/01a_fit.ipynb #1d79d2aa
 def pack_fit(
     x,                  # values, (..., N, D), any floating dtype
     *, bits=4,          # 4 or 8

@@ -6,89 +6,103 @@
 __all__ = ['FLOATS', 'CODEC_HEADER', 'CODEC_SETUP', 'CODEC_SCORES', 'CODEC_SOFTMAX', 'CODEC_VALUES', 'CODEC_GATHER',
            'ENCODE_TURN', 'ENCODE_PACK', 'CODEC_CUDA', 'FORMAT', 'paley', 'Rotation', 'rotation', 'Codebook',
            'lloyd_max', 'sphere_density', 'sphere_codebook', 'nearest', 'row_words', 'pack_bits', 'unpack_bits',
-           'Codec', 'cut', 'join', 'tokens', 'state_ops', 'kernel_fits', 'state_launch', 'encode_launch', 'platform',
-           'attend_state', 'read_bits', 'write_tensors', 'read_tensors']
+           'Codec', 'cut', 'join', 'tokens', 'state_ops', 'codec_text', 'kernel_fits', 'read_bits', 'state_launch',
+           'encode_launch', 'platform', 'attend_state', 'EncodeSpeed', 'bench_encode', 'write_tensors', 'read_tensors']
 
-# %% ../nbs/07b_codec.ipynb #7b5e83d1
-import functools, hashlib, json, os, struct, tempfile
+# %% ../nbs/07b_codec.ipynb #1872667d
+import functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, time
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/07b_codec.ipynb #9a47adfe
+# %% ../nbs/07b_codec.ipynb #14e570c9
+from .core import SDPA_LOADS, _kernel, _small, _types
+from .online_softmax import State, empty_state, finish, merge, update
+
+# %% ../nbs/07b_codec.ipynb #cff3efd6
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 def _check_int(name, x, lo, hi):
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or not lo <= x <= hi: _fail(name, repr(x), f"an integer from {lo} to {hi}")
     return int(x)
 
-# %% ../nbs/07b_codec.ipynb #594f1015
+# %% ../nbs/07b_codec.ipynb #0522d3d1
 def _prime(q): return q > 1 and all(q % i for i in range(2, int(q**.5) + 1))
 
 @functools.lru_cache(None)
 def paley(m):
-    """A Hadamard matrix of order m = q + 1, q a prime that leaves 3 when divided by 4: an (m, m) array of ±1, float64.
+    """A Hadamard matrix of order m = q + 1, q a prime with q % 4 == 3: an (m, m) array of ±1, float64.
     Source: R. Paley, On orthogonal matrices (1933). ValueError for other m."""
     q = m - 1
     if m % 4 or not _prime(q): _fail('m', m, "q + 1 with q prime and q % 4 == 3")
-    chi = np.full(q, -1.); chi[[i*i % q for i in range(1, q)]] = 1; chi[0] = 0     # which numbers are squares modulo q
+    chi = np.full(q, -1.); chi[[i*i % q for i in range(1, q)]] = 1; chi[0] = 0     # 1 for squares modulo q
     S = np.zeros((m, m)); S[0, 1:], S[1:, 0] = 1, -1
     S[1:, 1:] = chi[(np.arange(q)[:, None] - np.arange(q)) % q]
     return S + np.eye(m)
 
-# %% ../nbs/07b_codec.ipynb #c48e86ba
+# %% ../nbs/07b_codec.ipynb #69794135
 def _split(dim):
     "dim = m·2^k with a Hadamard matrix of order m at hand: (m, 2^k); None where there is none"
     m = dim // (dim & -dim)                                    # the odd part
     if m == 1: return 1, dim
     while m <= min(dim, 256):
-        if m % 4 == 0 and _prime(m - 1): return m, dim // m
+        if m % 4 == 0 and dim % m == 0 and _prime(m - 1): return m, dim // m
         m *= 2
     return None
 
-# %% ../nbs/07b_codec.ipynb #f86bbb18
+# %% ../nbs/07b_codec.ipynb #7749aad3
 class Rotation:
-    """A random orthogonal map of R^dim, the same for the same seed on every machine.
-    `kind`: 'qr', a uniformly random matrix (dim² multiplications); 'hadamard', random signs and then a Hadamard
-    transform (dim·log dim); 'auto', Hadamard where one exists. ValueError for a dim without one, an unknown kind, or a bad seed."""
+    """A random rotation of R^dim, the same for the same seed on every machine.
+    `kind`: 'qr', a uniformly random one (dim² multiplications a vector); 'hadamard', random signs and then a Hadamard
+    transform; 'auto', Hadamard where one exists. ValueError for a dim without one, an unknown kind, a seed out of range."""
     def __init__(self, dim, seed=0, kind='auto'):
         self.dim, self.seed = _check_int('dim', dim, 1, 2**16), _check_int('seed', seed, 0, 2**32 - 1)
         if kind not in ('auto', 'qr', 'hadamard'): _fail('kind', repr(kind), "'auto', 'qr' or 'hadamard'")
-        self.split = _split(self.dim) if kind != 'qr' else None
-        if kind == 'hadamard' and not self.split: _fail('dim', dim, "a size with a Hadamard matrix, or kind 'qr'")
+        self.split = None if kind == 'qr' else _split(self.dim)
+        if kind == 'hadamard' and not self.split: _fail('dim', dim, "a size with a Hadamard matrix; or kind 'qr'")
         self.kind = 'hadamard' if self.split else 'qr'
-        rng = np.random.RandomState(self.seed)                 # the generator whose stream NumPy has promised never to change
-        if self.split: self.signs = mx.array(rng.choice([-1., 1.], self.dim).astype(np.float32))
-        else:
-            Q, R = np.linalg.qr(rng.standard_normal((self.dim, self.dim)))
-            self.Q = mx.array((Q*np.sign(np.diag(R))).astype(np.float32))
-
-    def _hadamard(self, x, inverse):
-        m, n = self.split
-        y = mx.hadamard_transform(x.reshape(*x.shape[:-1], m, n)) if n > 1 else x[..., None]
-        if m > 1:
-            P = mx.array((paley(m)/m**.5).astype(np.float32))
-            y = (P.T if inverse else P) @ y
-        return y.reshape(x.shape)
-
-    def apply(self, x):
-        "`x` (..., dim) turned, in float32"
-        x = x.astype(mx.float32)
-        return self._hadamard(x*self.signs, False) if self.split else x @ self.Q.T
-    def inverse(self, y):
-        "`y` (..., dim) turned back, in float32"
-        y = y.astype(mx.float32)
-        return self._hadamard(y, True)*self.signs if self.split else y @ self.Q
+        self._draw(np.random.RandomState(self.seed))           # NumPy has promised never to change its stream
     def __repr__(self): return f"Rotation(dim={self.dim}, seed={self.seed}, kind={self.kind!r})"
+
+# %% ../nbs/07b_codec.ipynb #f6673352
+@patch
+def _draw(self:Rotation, rng):
+    "The random signs, or the random matrix"
+    if self.split: self.signs = mx.array(rng.choice([-1., 1.], self.dim).astype(np.float32))
+    else:
+        Q, R = np.linalg.qr(rng.standard_normal((self.dim, self.dim)))
+        self.Q = mx.array((Q*np.sign(np.diag(R))).astype(np.float32))
+
+@patch
+def _hadamard(self:Rotation, x, inverse):
+    m, n = self.split
+    y = mx.hadamard_transform(x.reshape(*x.shape[:-1], m, n)) if n > 1 else x[..., None]
+    if m > 1:
+        P = mx.array((paley(m)/m**.5).astype(np.float32))
+        y = (P.T if inverse else P) @ y
+    return y.reshape(x.shape)
+
+# %% ../nbs/07b_codec.ipynb #978c5407
+@patch
+def apply(self:Rotation, x):
+    "`x` (..., dim) turned, in float32"
+    x = x.astype(mx.float32)
+    return self._hadamard(x*self.signs, False) if self.split else x @ self.Q.T
+
+@patch
+def inverse(self:Rotation, y):
+    "`y` (..., dim) turned back, in float32"
+    y = y.astype(mx.float32)
+    return self._hadamard(y, True)*self.signs if self.split else y @ self.Q
 
 @functools.lru_cache(64)
 def rotation(dim, seed=0, kind='auto'):
     "The `Rotation` of these arguments, made once"
     return Rotation(dim, seed, kind)
 
-# %% ../nbs/07b_codec.ipynb #8dc9655c
+# %% ../nbs/07b_codec.ipynb #e9e01762
 class Codebook(NamedTuple):
-    "`centroids` (n,) rising, the `edges` (n - 1,) between their cells, and the `distortion` E(x - c)², all float64"
+    "`centroids` (n,), rising; the `edges` (n - 1,) between their cells; the `distortion` E(x - c)²: all float64"
     centroids: np.ndarray
     edges: np.ndarray
     distortion: float
@@ -96,16 +110,16 @@ class Codebook(NamedTuple):
 _nodes, _weights = np.polynomial.legendre.leggauss(24)
 
 def _cells(p, edges, panels=4):
-    "Nodes (n, q) in the cells between `edges`, and their weights times the density `p`"
+    "Nodes (n, q) in each of the n cells between `edges`, and their weights times the density `p`"
     t = np.linspace(0, 1, panels + 1)
     cuts = edges[:-1, None] + (edges[1:] - edges[:-1])[:, None]*t              # (n, panels + 1)
     half, mid = np.diff(cuts)[..., None]/2, (cuts[:, 1:] + cuts[:, :-1])[..., None]/2
     x = (mid + half*_nodes).reshape(len(cuts), -1)
     return x, (half*_weights).reshape(len(cuts), -1)*p(x)
 
-# %% ../nbs/07b_codec.ipynb #e65801d8
+# %% ../nbs/07b_codec.ipynb #9dbde519
 def _support(p, lo, hi):
-    "The part of [lo, hi] that carries the mass"
+    "The part of [lo, hi] that carries the mass, and the density on a grid"
     x = np.linspace(lo, hi, 2**14 + 1)
     mid = (x[1:] + x[:-1])/2
     y = p(mid)
@@ -113,38 +127,39 @@ def _support(p, lo, hi):
     keep = np.flatnonzero(y > 1e-16*y.max())
     return x[keep[0]], x[keep[-1] + 1], mid, y
 
-# %% ../nbs/07b_codec.ipynb #f49bb729
+def _start(x, y, levels):
+    cum = np.cumsum(np.cbrt(y))
+    return np.interp((np.arange(levels) + .5)/levels, cum/cum[-1], x)
+
+# %% ../nbs/07b_codec.ipynb #3096f550
+def _newton(p, c, e, mass, mean):
+    "One Newton step on mass · (c - mean) = 0; Lloyd's own step, `mean`, where Newton's would leave the order"
+    pe, i = p(e[1:-1]), np.arange(len(c) - 1)
+    right, left = (c[:-1] - e[1:-1])*pe/2, (c[1:] - e[1:-1])*pe/2              # at each inner edge, from either side
+    J = np.diag(mass) + np.diag(right, 1) - np.diag(left, -1)
+    J[i, i] += right
+    J[i + 1, i + 1] -= left
+    new = c - np.linalg.solve(J, mass*(c - mean))
+    return new if np.all(np.diff(new) > 0) and new[0] > e[0] and new[-1] < e[-1] else mean
+
+# %% ../nbs/07b_codec.ipynb #62f201df
 @functools.lru_cache(256)
 def lloyd_max(density, lo, hi, levels):
     """The `Codebook` of `levels` centroids that rounds a number of this density with the least mean squared error.
-    `density`: a function of a float64 array, not necessarily normalised; [lo, hi] its support. Centroids are right to 1e-9.
-    Source: S. Lloyd, Least squares quantization in PCM (1982); J. Max (1960). ValueError for a bad density or count."""
+    `density`: a function of a float64 array, smooth, up to a factor; [lo, hi]: its support. Centroids are right to 1e-9.
+    Source: S. Lloyd (1982), J. Max (1960). ValueError for what is no density and for levels beyond 1 to 256."""
     _check_int('levels', levels, 1, 256)
     lo, hi, x, y = _support(density, lo, hi)
-    cum = np.cumsum(np.cbrt(y)); cum /= cum[-1]
-    c = np.interp((np.arange(levels) + .5)/levels, cum, x)     # the cube-root rule: a good start
+    c = _start(x, y, levels)
     for step in range(500):
         e = np.concatenate([[lo], (c[1:] + c[:-1])/2, [hi]])
         z, w = _cells(density, e)
-        mass = w.sum(1)
-        mean = (w*z).sum(1)/mass
+        mass, mean = w.sum(1), (w*z).sum(1)/w.sum(1)
         if abs(mean - c).max() < 1e-13*(hi - lo): break
-        c = _newton(density, c, e, mass, mean, step)
+        c = _newton(density, c, e, mass, mean) if step > 20 and levels > 1 else mean
     return Codebook(c, e[1:-1], float((w*(z - c[:, None])**2).sum()/mass.sum()))
 
-def _newton(p, c, e, mass, mean, step):
-    "Better centroids: Newton's step on c·mass - moment = 0, or Lloyd's own (each to its cell's mean) while it is far"
-    if step < 20 or len(c) == 1: return mean
-    pe = p(e[1:-1])
-    right, left = (c[:-1] - e[1:-1])*pe/2, (c[1:] - e[1:-1])*pe/2              # at each inner edge, seen from either side
-    J = np.diag(mass) + np.diag(right, 1) + np.diag(-left, -1)
-    J[np.arange(len(c) - 1), np.arange(len(c) - 1)] += right
-    J[np.arange(1, len(c)), np.arange(1, len(c))] -= left
-    new = c - np.linalg.solve(J, mass*(c - mean))
-    ok = np.all(np.diff(new) > 0) and new[0] > e[0] and new[-1] < e[-1]
-    return new if ok else mean
-
-# %% ../nbs/07b_codec.ipynb #4967febf
+# %% ../nbs/07b_codec.ipynb #dfa70d4b
 @functools.lru_cache(None)
 def sphere_density(d):
     "The density of one coordinate of a uniformly random unit vector of R^d, up to a factor: (1 - x²)^((d-3)/2) on [-1, 1]"
@@ -153,87 +168,96 @@ def sphere_density(d):
     return density
 
 def sphere_codebook(d, levels):
-    "The best `levels` centroids for one coordinate of a random unit vector of R^d"
+    "The `Codebook` of `levels` centroids for one coordinate of a random unit vector of R^d"
     return lloyd_max(sphere_density(d), -1., 1., levels)
 
-# %% ../nbs/07b_codec.ipynb #101b03f3
+# %% ../nbs/07b_codec.ipynb #2882df71
 def nearest(x, edges):
-    "The number (uint32) of the cell of each `x`, given the inner `edges` of the cells"
-    x, i = x.astype(mx.float32), mx.zeros(x.shape, dtype=mx.uint32)
+    "The number (uint8) of the cell of each `x`, given the inner `edges` of up to 256 cells"
+    x, i = x.astype(mx.float32), mx.zeros(x.shape, dtype=mx.uint8)
     for e in np.asarray(edges, dtype=np.float64).tolist(): i = i + (x > e)
     return i
 
-# %% ../nbs/07b_codec.ipynb #c68a926f
+# %% ../nbs/07b_codec.ipynb #f4373df1
 _words = {8: mx.uint8, 16: mx.uint16, 32: mx.uint32}
 
 def _widths(bits, n):
+    "A width for each of n values"
     w = (bits,)*n if isinstance(bits, (int, np.integer)) else tuple(bits)
     for b in set(w): _check_int('bits', b, 1, 8)
     if len(w) != n: _fail('bits', f"{len(w)} widths", f"one for each of the {n} values")
     return w
 
+def row_words(bits, n, word=32):
+    "How many words of `word` bits hold `n` values of `bits` bits each (an int, or one width a value)"
+    return -(-sum(_widths(bits, n))//word)
+
+# %% ../nbs/07b_codec.ipynb #8a3f399b
 @functools.lru_cache(256)
 def _pack_table(widths, word):
-    "For each word, which values have bits in it, and their shifts right and then left"
+    "For each word: the values with bits in it, and their shifts, right and then left"
     ends = np.cumsum((0,) + widths)
-    W = -(-int(ends[-1])//word)
     rows = [[(i, max(w*word - ends[i], 0), max(ends[i] - w*word, 0)) for i in range(len(widths))
-             if ends[i] < (w + 1)*word and ends[i + 1] > w*word] for w in range(W)]
+             if ends[i] < (w + 1)*word and ends[i + 1] > w*word] for w in range(-(-int(ends[-1])//word))]
     K = max(map(len, rows))
     t = np.array([r + [(0, 31, 0)]*(K - len(r)) for r in rows], dtype=np.uint32)     # a shift by 31: nothing
     return tuple(mx.array(t[..., j]) for j in range(3))
 
+# %% ../nbs/07b_codec.ipynb #983948d0
 @functools.lru_cache(256)
 def _unpack_table(widths, word):
-    "For each value, the word of its first bit, the next word, its shift and its mask"
+    "For each value: the word of its first bit, the next word, its shift and its mask"
     ends = np.cumsum((0,) + widths)
     lo, W = ends[:-1]//word, -(-int(ends[-1])//word)
     t = lo, np.minimum(lo + 1, W - 1), ends[:-1] % word, 2**np.array(widths) - 1
     return tuple(mx.array(x.astype(np.uint32)) for x in t)
 
-# %% ../nbs/07b_codec.ipynb #b0afb48d
-def row_words(bits, n, word=32):
-    "How many words of `word` bits hold `n` values of `bits` bits each (an int, or one width a value)"
-    return -(-sum(_widths(bits, n))//word)
+@functools.lru_cache(256)
+def _runs(widths, word):
+    "(width, count) of the runs of equal widths, if each fills whole words and no value straddles; else None"
+    runs = [(w, len(list(g))) for w, g in itertools.groupby(widths)]
+    return runs if all(word % w == 0 and w*n % word == 0 for w, n in runs) else None
+
+# %% ../nbs/07b_codec.ipynb #958ea720
+def _pack_run(x, b, word):
+    x = x.reshape(*x.shape[:-1], x.shape[-1]*b//word, word//b)
+    return (x << mx.arange(0, word, b, dtype=mx.uint32)).sum(axis=-1)
 
 def pack_bits(idx, bits, word=32):
-    """The integers `idx` (..., n) laid one after another in words (..., row_words), the first in the lowest bits, no gap but
-    at the end of a row. `bits`: 1 to 8, or one width a value; numbers must fit. `word`: 8, 16 or 32. ValueError otherwise."""
+    """The integers `idx` (..., n), one after another in words (..., row_words), the first in the lowest bits.
+    `bits`: 1 to 8, or one width a value; the numbers must fit. `word`: bits a word, 8, 16 or 32. ValueError otherwise."""
     if word not in _words: _fail('word', repr(word), "8, 16 or 32")
     w, x = _widths(bits, idx.shape[-1]), idx.astype(mx.uint32)
-    if len(set(w)) == 1 and word % w[0] == 0 and len(w) % (word//w[0]) == 0:         # nothing straddles: shift and add
-        per = word//w[0]
-        x = x.reshape(*x.shape[:-1], -1, per) << mx.arange(0, word, w[0], dtype=mx.uint32)
+    if runs := _runs(w, word):
+        at = np.cumsum([0] + [n for _, n in runs]).tolist()
+        x = mx.concatenate([_pack_run(x[..., i:j], b, word) for (b, _), i, j in zip(runs, at, at[1:])], axis=-1)
     else:
-        at, right, left = _pack_table(w, word)
-        x = (mx.take(x, at, axis=-1) >> right) << left
-    return x.sum(axis=-1).astype(_words[word])
+        i, right, left = _pack_table(w, word)
+        x = ((mx.take(x, i, axis=-1) >> right) << left).sum(axis=-1)
+    return x.astype(_words[word])
 
+# %% ../nbs/07b_codec.ipynb #3d06821a
 def unpack_bits(words, bits, n):
-    "The `n` integers (uint32) that `pack_bits` laid into `words` (..., row_words). ValueError where the row has another length."
-    word = 8*words.itemsize
+    "The `n` integers (uint32) that `pack_bits` laid into `words` (..., row_words). ValueError for rows of another length."
     if words.dtype not in _words.values(): _fail('words', f"of dtype {words.dtype}", "uint8, uint16 or uint32")
-    w = _widths(bits, n)
+    word, w = 8*words.itemsize, _widths(bits, n)
     if words.shape[-1] != row_words(bits, n, word): _fail('words', f"rows of {words.shape[-1]}", f"rows of {row_words(bits, n, word)} for {n} values")
     x = words.astype(mx.uint32)
-    if len(set(w)) == 1 and word % w[0] == 0 and n % (word//w[0]) == 0:
+    if len(set(w)) == 1 and _runs(w, word):
         x = (x[..., None] >> mx.arange(0, word, w[0], dtype=mx.uint32)) & mx.array(2**w[0] - 1, dtype=mx.uint32)
         return x.reshape(*words.shape[:-1], n)
     lo, hi, s, mask = _unpack_table(w, word)
     return ((mx.take(x, lo, axis=-1) >> s) | ((mx.take(x, hi, axis=-1) << (word - 1 - s)) << 1)) & mask
 
-# %% ../nbs/07b_codec.ipynb #3035ace5
+# %% ../nbs/07b_codec.ipynb #460a00df
 FLOATS = mx.float32, mx.float16, mx.bfloat16
 _codecs = {}
 
-def _lead(x): return tuple(x.shape[:-2])
-
 class Codec:
-    """What PolarQuant, QJL and TurboQuant have in common. A codec stores a vector x of R^dim as a few small arrays, and
-    what it stores stands for a vector y in a *code space*, from which a fixed linear map leads back: x ≈ B y.
-    So q·x ≈ (Bᵀq)·y and Σ p x ≈ B(Σ p y): queries are turned once, sums are turned back once, no vector is.
-    A subclass gives `Codes` (a NamedTuple of arrays (..., N, width)), `options` (its arguments), `_encode`, `_rows`, and
-    `_query` (Bᵀ) and `_back` (B) where these are not the rotation and its inverse."""
+    """What PolarQuant, QJL and TurboQuant have in common. What a codec stores of a vector x of R^dim stands for a vector y in a
+    *code space*, from which a fixed linear map leads back: x ≈ By.
+    A subclass gives `Codes` (a NamedTuple of arrays (..., N, width)), `options` (its arguments, also attributes), `_encode`,
+    `_rows`, and, where they are not the rotation and its inverse, `_query` (Bᵀ), `_back` (B) and `code_dim`."""
     Codes, options = None, ('dim', 'seed')
 
     def __init__(self, dim, seed=0, kind='auto'):
@@ -244,135 +268,147 @@ class Codec:
         _codecs[cls.__name__] = cls
 
     def _encode(self, x): raise NotImplementedError     # float32 (..., dim) -> Codes
-    def _rows(self, c): raise NotImplementedError       # Codes -> y, float32 (..., N, code dim)
+    def _rows(self, c): raise NotImplementedError       # Codes -> y, float32 (..., N, code_dim); N may be 0
+    def _encode_fast(self, x): return None              # where there is a kernel for it: see below
     def _query(self, q): return self.rotation.apply(q)
     def _back(self, y): return self.rotation.inverse(y)
-    def _check_codes(self, c):
-        if type(c) is not self.Codes: _fail('c', f"a {type(c).__name__}", f"what {self!r}.encode returned")
-        return c
     def __repr__(self): return f"{type(self).__name__}({', '.join(f'{o}={getattr(self, o)!r}' for o in self.options)})"
 
-# %% ../nbs/07b_codec.ipynb #6608e7c5
+# %% ../nbs/07b_codec.ipynb #0f4e2911
 def _check_vectors(name, x, dim, finite):
     if not isinstance(x, mx.array): _fail(name, f"a {type(x).__name__}", "an mx.array")
     if x.dtype not in FLOATS: _fail(name, f"of dtype {x.dtype}", "float32, float16 or bfloat16")
     if x.ndim < 1 or x.shape[-1] != dim: _fail(name, f"of shape {tuple(x.shape)}", f"(..., {dim})")
     if finite and not mx.all(mx.isfinite(x)).item(): _fail(name, "with NaN or infinite numbers", "finite numbers")
 
+@patch
+def _check_codes(self:Codec, c):
+    if type(c) is not self.Codes: _fail('c', f"a {type(c).__name__}", f"what encode of {self!r} returned")
+    return c
+
+# %% ../nbs/07b_codec.ipynb #82aab733
 def _each(f, *cs): return type(cs[0])(*(f(*a) for a in zip(*cs)))
+
 def cut(c, a, b):
     "Tokens `a` to `b` of the codes `c`"
     return _each(lambda x: x[..., a:b, :], c)
+
 def join(cs):
     "Codes of tokens, one after the other, as one"
     return _each(lambda *x: mx.concatenate(x, axis=-2), *cs)
+
 def tokens(c):
     "How many tokens the codes `c` hold"
     return c[0].shape[-2]
 
-# %% ../nbs/07b_codec.ipynb #cdbd9f4d
+# %% ../nbs/07b_codec.ipynb #11b2f1d6
 @patch
 def encode(self:Codec, x, check=True):
     """`x` (B, Hkv, N, dim) or (..., dim) as `Codes`: arrays (..., width), which keep all axes of x but the last.
     `check=False` does not look whether the numbers are finite (looking waits for them). ValueError for another dtype or dim."""
     _check_vectors('x', x, self.dim, check)
-    p = platform()
-    if p and x.size and self.encoder() is not None: return encode_launch(self, x, *p)
-    return _each(mx.contiguous, self._encode(x.astype(mx.float32)))
+    return self._encode_fast(x) or _each(mx.contiguous, self._encode(x.astype(mx.float32)))
+
 @patch
 def decode(self:Codec, c, dtype=mx.float32):
     "The vectors (..., dim) that the codes `c` stand for"
     return self._back(self._rows(self._check_codes(c))).astype(dtype)
+
+# %% ../nbs/07b_codec.ipynb #b76d99e7
 @patch
 def nbytes(self:Codec, c):
     "Bytes that the codes `c` take"
     return sum(a.nbytes for a in self._check_codes(c))
+
 @patch(as_prop=True)
 def bits_per_value(self:Codec):
-    "Bits stored for each of the dim numbers of a vector, all scales and norms and padding included"
-    return 8*self.nbytes(self.encode(mx.zeros((1, self.dim)), check=False))/self.dim
+    "Bits stored for each of the dim numbers of a vector; norms, scales and padding included"
+    one = self._encode(mx.zeros((1, self.dim)))
+    return 8*self.nbytes(one)/self.dim
 
+# %% ../nbs/07b_codec.ipynb #921de016
 @patch
 def _heads(self:Codec, x, c, name):
     "`x` (B, Hq, L, ·) as (B, Hkv, G·L, ·), to meet codes of Hkv heads"
-    lead = _lead(c[0])
+    lead = tuple(c[0].shape[:-2])
     if len(lead) == 2 and x.ndim == 4 and x.shape[0] == lead[0] and lead[1] and x.shape[1] % lead[1] == 0:
-        return x.reshape(*lead, -1, x.shape[-1])
-    if x.ndim < 2 or _lead(x) != lead: _fail(name, f"of shape {tuple(x.shape)}", f"(..., L, ·) with the leading axes {lead} of the codes, or a multiple of their heads")
+        return x.reshape(*lead, x.shape[1]//lead[1]*x.shape[2], x.shape[-1])
+    if x.ndim < 2 or tuple(x.shape[:-2]) != lead:
+        _fail(name, f"of shape {tuple(x.shape)}", f"(..., L, ·) with the leading axes {lead} of the codes, or a multiple of their heads")
     return x
 
+# %% ../nbs/07b_codec.ipynb #560a0e5b
 @patch
 def scores(self:Codec, q, c, tile=2048):
     """The attention logits q·x̂, unscaled: (B, Hq, L, N) for `q` (B, Hq, L, dim), Hq a multiple of the codes' heads;
-    or (..., L, N) for q (..., L, dim). The codes are read `tile` tokens at a time; no decoded vector is made."""
+    or (..., L, N) for q (..., L, dim). The codes are read `tile` tokens at a time; no vector is decoded."""
     _check_vectors('q', q, self.dim, False)
-    x = self._heads(self._query(q.astype(mx.float32)), self._check_codes(c), 'q')
-    N = tokens(c)
-    s = [x @ self._rows(cut(c, a, min(a + tile, N))).swapaxes(-1, -2) for a in range(0, N, tile)]
-    s = mx.concatenate(s, axis=-1) if s else mx.zeros((*x.shape[:-1], 0))
-    return s.reshape(*q.shape[:-1], N)
+    x, N = self._heads(self._query(q.astype(mx.float32)), self._check_codes(c), 'q'), tokens(c)
+    s = [x @ self._rows(cut(c, a, min(a + tile, N))).swapaxes(-1, -2) for a in range(0, max(N, 1), tile)]
+    return mx.concatenate(s, axis=-1).reshape(*q.shape[:-1], N)
 
 @patch
 def values(self:Codec, p, c, tile=2048):
-    "The sums Σ p·x̂ over tokens: (B, Hq, L, dim) for weights `p` (B, Hq, L, N), turned back once, after the sum"
-    if not isinstance(p, mx.array) or p.ndim < 2 or p.shape[-1] != tokens(self._check_codes(c)): _fail('p', f"of shape {tuple(getattr(p, 'shape', ()))}", f"(..., L, {tokens(c)}), a weight for each token")
-    x, N = self._heads(p.astype(mx.float32), c, 'p'), tokens(c)
-    parts = [x[..., a:a + tile] @ self._rows(cut(c, a, min(a + tile, N))) for a in range(0, N, tile)]
-    o = self._back(sum(parts)) if parts else mx.zeros((*x.shape[:-1], self.dim))
-    return o.reshape(*p.shape[:-1], self.dim)
+    "The sums Σ p·x̂ over tokens, (B, Hq, L, dim), for weights `p` (B, Hq, L, N); turned back once, after the sum"
+    N = tokens(self._check_codes(c))
+    if not isinstance(p, mx.array) or p.ndim < 2 or p.shape[-1] != N: _fail('p', f"of shape {tuple(getattr(p, 'shape', ()))}", f"(..., L, {N}): a weight for each token")
+    x = self._heads(p.astype(mx.float32), c, 'p')
+    o = sum(x[..., a:a + tile] @ self._rows(cut(c, a, min(a + tile, N))) for a in range(0, max(N, 1), tile))
+    return self._back(o).reshape(*p.shape[:-1], self.dim)
 
-# %% ../nbs/07b_codec.ipynb #0321811f
-from .core import SDPA_LOADS, _kernel, _small, _types
-from .online_softmax import State, empty_state, finish, merge, update
-from .simulator import metal_kernel
-
-# %% ../nbs/07b_codec.ipynb #921b498d
+# %% ../nbs/07b_codec.ipynb #3861f485
 def _span(c, start, length):
     n = tokens(c) if length is None else length
     if not 0 <= start <= n <= tokens(c): _fail('start, length', (start, n), f"0 <= start <= length <= {tokens(c)}")
     return start, n
 
 def _seen(L, n, a, b, window, causal):
-    "Which of the tokens a to b of n each of the last L queries sees: (L, b - a), True = seen; None for all"
+    "Which of tokens a to b the queries at the last L of n positions see: (L, b - a), True = sees; None for all"
     if not causal and window is None: return None
     here, at = mx.arange(n - L, n)[:, None], mx.arange(a, b)
-    see = at <= here
-    return see if window is None else see & (at > here - window)
+    return at <= here if window is None else (at <= here) & (at > here - window)
 
-# %% ../nbs/07b_codec.ipynb #1aa90a36
 def _check_pair(q, keys, values):
     (kc, k), (vc, v) = keys, values
     _check_vectors('q', q, kc.dim, False); kc._check_codes(k); vc._check_codes(v)
-    if q.ndim != 4 or k[0].ndim != 4 or q.shape[0] != k[0].shape[0] or q.shape[1] % max(k[0].shape[1], 1):
-        _fail('q', f"of shape {tuple(q.shape)}", f"(B, Hq, L, {kc.dim}) with B and a multiple of the heads of keys of shape {tuple(k[0].shape[:3])}")
-    if k[0].shape[:3] != v[0].shape[:3]: _fail('values', f"for {tuple(v[0].shape[:3])}", f"{tuple(k[0].shape[:3])} as the keys")
+    got, want = tuple(q.shape), tuple(k[0].shape[:-1])
+    if len(got) != 4 or len(want) != 3 or got[0] != want[0] or got[1] % max(want[1], 1): _fail('q', f"of shape {got}", f"(B, Hq, L, {kc.dim}), Hq a multiple of the heads of keys (B, Hkv, N) = {want}")
+    if tuple(v[0].shape[:-1]) != want: _fail('values', f"for (B, Hkv, N) = {tuple(v[0].shape[:-1])}", f"{want}, as the keys")
 
+# %% ../nbs/07b_codec.ipynb #cad55d6d
+def _masked(z, mask, L, n, a, b, start, window, causal):
+    "Scores with -inf where a query must not look, or an additive mask added"
+    if mask is not None and mask.shape[-1] > 1: mask = mask[..., a - start:b - start]
+    for m in (_seen(L, n, a, b, window, causal), mask):
+        if m is not None: z = mx.where(m, z, -float('inf')) if m.dtype == mx.bool_ else z + m
+    return z
+
+# %% ../nbs/07b_codec.ipynb #fb76d0b0
 def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, softcap=None, start=0, length=None, tile=2048):
-    """The attention `State` of `q` (B, Hq, L, dim) over tokens [start, length) of two pairs (codec, codes), rows (B, Hq, L).
-    Tile by tile with MLX's ops; nothing is decoded. The queries are the last L positions: `causal` and `window` count so.
+    """The `State`, rows (B, Hq, L), of `q` (B, Hq, L, dim) over tokens [start, length) of two pairs (codec, codes), with MLX's ops.
+    The queries are the last L positions before `length`: `causal` and `window` count from there.
     `mask`: boolean (True = attend) or additive, to broadcast to (B, Hq, L, length - start). ValueError for shapes that do not fit."""
     _check_pair(q, keys, values)
-    (kc, k), (vc, v), L = keys, values, q.shape[2]
+    (kc, k), (vc, v), (B, Hq, L, _), Hkv = keys, values, q.shape, keys[1][0].shape[1]
     start, n = _span(k, start, length)
-    x = kc._query(q.astype(mx.float32))
-    B, Hq, Hkv = q.shape[0], q.shape[1], k[0].shape[1]
-    s = empty_state((B, Hkv, Hq//Hkv*L), vc.code_dim)
+    x, rows = kc._query(q.astype(mx.float32)).reshape(B, Hkv, Hq//Hkv*L, -1), (B, Hkv, Hq//Hkv*L)
+    s = empty_state(rows, vc.code_dim)
     for a in range(start, n, tile):
         b = min(a + tile, n)
-        z = (x.reshape(B, Hkv, -1, x.shape[-1]) @ kc._rows(cut(k, a, b)).swapaxes(-1, -2)*scale).reshape(B, Hq, L, b - a)
+        z = x @ kc._rows(cut(k, a, b)).swapaxes(-1, -2)*scale
         if softcap: z = softcap*mx.tanh(z/softcap)
-        for m in (_seen(L, n, a, b, window, causal), mask if mask is None else mask[..., a - start:b - start] if mask.shape[-1] > 1 else mask):
-            if m is not None: z = mx.where(m, z, -float('inf')) if m.dtype == mx.bool_ else z + m
-        s = update(s, z.reshape(B, Hkv, -1, b - a), vc._rows(cut(v, a, b)))
-    return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, -1))
+        z = _masked(z.reshape(B, Hq, L, b - a), mask, L, n, a, b, start, window, causal or window is not None)
+        s = update(s, z.reshape(*rows, b - a), vc._rows(cut(v, a, b)))
+    return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
 
-# %% ../nbs/07b_codec.ipynb #17618535
+# %% ../nbs/07b_codec.ipynb #ff600595
 CODEC_HEADER = """
 // Element i of the row of token n, of this head, in an array of codes.
 #define AT(x, n, i) x[b * x##_strides[0] + hk * x##_strides[1] + (n) * x##_strides[2] + (i)]
 constant constexpr float LOWEST = -3.0e38f;   // where the running maximum starts: exp(-inf - LOWEST) is 0, never NaN
 """
 
+# %% ../nbs/07b_codec.ipynb #d191ed4e
 CODEC_SETUP = """
   constexpr int EMAX = EK > EV ? EK : EV;
   constexpr int CH = EV / 16;                         // chunks of 16 numbers a value
@@ -405,10 +441,10 @@ CODEC_SETUP = """
   const int tiles = (end - start + 31) / 32, each = (tiles + splits - 1) / splits;
 """
 
+# %% ../nbs/07b_codec.ipynb #73d6026b
 CODEC_SCORES = """
   for (int t = split * each + sg; t < min((split + 1) * each, tiles); t += SG) {
     const int n0 = start + 32 * t, n1 = min(n0 + 32, end), mine = n0 + lane;
-    // Scores: lane = key. Sixteen numbers at a time come out of the key's codes, into registers and nowhere else.
     float s[ROWS];
     for (int r = 0; r < ROWS; r++) s[r] = 0;
     if (mine < n1) for (int j = 0; j < EK / 16; j++) {
@@ -423,10 +459,11 @@ CODEC_SCORES = """
     }
 """
 
+# %% ../nbs/07b_codec.ipynb #ec2f1edb
 CODEC_SOFTMAX = """
     simdgroup_barrier(mem_flags::mem_threadgroup);
     for (int r = 0; r < ROWS; r++) {
-      const int here = end - L + min(row0 + r, rows - 1) % L;         // where this query stands
+      const int here = end - L + min(row0 + r, rows - 1) % L;                 // where this query stands
       const bool see = mine < n1 && (!CAUSAL || mine <= here) && (!WINDOW || mine > here - window);
       float x = s[r];
       if (SOFTCAP) x = softcap * metal::tanh(x / softcap);
@@ -441,7 +478,6 @@ CODEC_SOFTMAX = """
 """
 
 CODEC_VALUES = """
-    // Values: lane = chunk.
     if (sub < SUBS) for (int w = 0; w < WPL; w++) {
       const int j = chunk0 + 32 * w;
       if (j < CH) for (int n = n0 + sub; n < n1; n += SUBS) {
@@ -456,8 +492,8 @@ CODEC_VALUES = """
   }
 """
 
+# %% ../nbs/07b_codec.ipynb #b1cc41ac
 CODEC_GATHER = """
-  // Merge the simdgroups' states, one after the other, then write this split's (m, l, o).
   for (int r = 0; r < ROWS; r++) {
     l[r] = simd_sum(l[r]);
     if (lane == 0) { ms[sg * ROWS + r] = m[r]; ls[sg * ROWS + r] = l[r]; }
@@ -498,12 +534,12 @@ CODEC_GATHER = """
     }
 """
 
-# %% ../nbs/07b_codec.ipynb #8b17f236
+# %% ../nbs/07b_codec.ipynb #bbc54e1e
 @patch
 def loader(self:Codec):
-    """The codec's part of the attention kernel: (Metal text, table), or None where there is none.
-    The text fills `float y[16]` with numbers 16·j to 16·j + 15 of the code-space vector of token `n`: it reads the arrays of
-    codes as `AT(@name, n, i)` and the table, a list of floats, as `@t[i]`; `@` becomes `k_` or `v_`."""
+    """The codec's part of the attention kernel: (Metal text, table), or None where it has none.
+    The text fills `float y[16]` with numbers 16·j to 16·j + 15 of the code-space vector of token `n`: it reads arrays of codes as
+    `AT(@name, n, i)` and the table, a list of floats, as `@t[i]`; `@` becomes `k_` or `v_`."""
     return None
 
 @functools.lru_cache(64)
@@ -512,63 +548,82 @@ def _table(*xs):
     return a
 
 def _side(codec, p):
-    "One side of the kernel: its text, its input names, its table"
+    "One side of the kernel: its text, the names of its inputs, its table"
     text, table = codec.loader()
     return '{' + text.replace('@', p) + '}', [p + f for f in codec.Codes._fields], _table(*table)
 
-# %% ../nbs/07b_codec.ipynb #731cc414
-def _codec_text(kc, vc):
-    "The kernel's text for these two codecs, the names of its inputs, and the two tables"
+# %% ../nbs/07b_codec.ipynb #9b4f655e
+def codec_text(kc, vc):
+    "The kernel's text for keys in codec `kc` and values in `vc`, the names of its inputs, and the two tables"
     (kt, kn, ka), (vt, vn, va) = _side(kc, 'k_'), _side(vc, 'v_')
     strides = '  // ' + ' '.join(f'{x}_strides' for x in kn + vn) + '\n'       # naming them is what makes MLX pass them
-    text = strides + CODEC_SETUP + CODEC_SCORES.replace('LOAD_K', kt) + CODEC_SOFTMAX + CODEC_VALUES.replace('LOAD_V', vt) + CODEC_GATHER
-    return text, ['q', *kn, 'k_table', *vn, 'v_table', 'dims', 'params'], ka, va
+    text = CODEC_SCORES.replace('LOAD_K', kt) + CODEC_SOFTMAX + CODEC_VALUES.replace('LOAD_V', vt)
+    return strides + CODEC_SETUP + text + CODEC_GATHER, ['q', *kn, 'k_table', *vn, 'v_table', 'dims', 'params'], ka, va
 
-# %% ../nbs/07b_codec.ipynb #aa31893b
 def kernel_fits(keys, values):
-    "Whether the attention kernel can read these two pairs (codec, codes) and the code spaces come in chunks of 16"
+    "Whether the attention kernel can read these two pairs (codec, codes): both have a text and code spaces in chunks of 16"
     return all(c.loader() is not None and c.code_dim % 16 == 0 and c.code_dim <= 1024 for c, _ in (keys, values))
 
+# %% ../nbs/07b_codec.ipynb #61376b61
+def read_bits(name, width, word=32, start=0):
+    """Metal text of the field of `width` bits that starts at `bit`, an int in scope, in the row of token n of the array `name` of
+    `word`-bit words. `start`: a bit at which some field of this width starts."""
+    sh, mask = {8: 3, 16: 4, 32: 5}[word], f"{2**width - 1}u"
+    one, last = f"uint(AT({name}, n, bit >> {sh}))", f"(bit + {width - 1}) >> {sh}"
+    if word % width == 0 and start % width == 0: return f"(({one} >> (bit & {word - 1})) & {mask})"
+    two = f"uint(AT({name}, n, {last}))"
+    if word == 32: return f"((({one} >> (bit & 31)) | (({two} << (31 - (bit & 31))) << 1)) & {mask})"
+    return f"((({one} | {two} << {word} * (({last}) - (bit >> {sh}))) >> (bit & {word - 1})) & {mask})"
+
+# %% ../nbs/07b_codec.ipynb #2648f4ff
+def _codec_plan(rows, blocks, n, EV, fill, simds):
+    "(rows a threadgroup, splits of n tokens)"
+    ROWS = min(rows, 4 if EV <= 512 else 2)
+    return ROWS, max(1, min(-(-n//32//simds), -(-fill//(blocks*-(-rows//ROWS))), 1024))
+
+def _merged(m, l, o):
+    "States (P, splits) of all splits as one"
+    top = m.max(-1, keepdims=True)
+    w = mx.exp(m - top)
+    return State(top[:, 0], (w*l).sum(-1), (w[..., None]*o).sum(1))
+
+# %% ../nbs/07b_codec.ipynb #31de0e88
 def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=None, start=0, length=None,
                  make, header=SDPA_LOADS, fill=256, simds=4, **kw):
     """`state_ops` by one kernel, without masks. `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the
-    platform's part of the header; `fill`: threadgroups wanted."""
+    platform's part of the header; `fill`: threadgroups wanted. ValueError for codecs without a text, and as `state_ops`."""
     _check_pair(q, keys, values)
-    (kc, k), (vc, v), (B, Hq, L, _) = keys, values, q.shape
+    if not kernel_fits(keys, values): _fail('keys, values', f"in {keys[0]!r} and {values[0]!r}", "codecs with a kernel, see kernel_fits")
+    (kc, k), (vc, v), (B, Hq, L, _), Hkv = keys, values, q.shape, keys[1][0].shape[1]
     start, n = _span(k, start, length)
-    Hkv, EK, EV = k[0].shape[1], kc.code_dim, vc.code_dim
-    text, names, ktab, vtab = _codec_text(kc, vc)
-    rows = Hq//Hkv*L
-    ROWS = min(rows, 4 if EV <= 512 else 2)
-    blocks, tiles = B*Hkv*-(-rows//ROWS), -(-(n - start)//32)
-    splits = max(1, min(-(-tiles//simds), -(-fill//blocks), 1024))
+    text, names, ktab, vtab = codec_text(kc, vc)
+    rows, P = Hq//Hkv*L, B*Hq*L
+    ROWS, splits = _codec_plan(rows, B*Hkv, n - start, vc.code_dim, fill, simds)
+    flags = dict(EK=kc.code_dim, EV=vc.code_dim, ROWS=ROWS, SG=simds, KT=ktab.size, VT=vtab.size, CAUSAL=int(causal or window is not None),
+                 WINDOW=int(window is not None), SOFTCAP=int(bool(softcap)))
     dims = _small(mx.int32, Hkv, Hq//Hkv, L, start, n, splits, window or 0)
-    flags = dict(EK=EK, EV=EV, ROWS=ROWS, SG=simds, KT=ktab.size, VT=vtab.size, CAUSAL=int(causal), WINDOW=int(window is not None), SOFTCAP=int(bool(softcap)))
-    x = mx.contiguous(kc._query(q.astype(mx.float32)))
-    P = B*Hq*L
-    m, l, o = _kernel(make, f'attend_{type(kc).__name__}_{type(vc).__name__}_'.lower() + _types(*k, *v), tuple(names), ('part_m', 'part_l', 'part_o'), text, header + CODEC_HEADER)(
-        inputs=[x, *k, ktab, *v, vtab, dims, _small(mx.float32, float(scale), float(softcap or 1))], template=list(flags.items()),
-        grid=(splits*simds*32, -(-rows//ROWS), B*Hkv), threadgroup=(simds*32, 1, 1),
-        output_shapes=[(P, splits), (P, splits), (P, splits, EV)], output_dtypes=[mx.float32]*3, **kw)
-    top = m.max(-1, keepdims=True)
-    w = mx.exp(m - top)
-    s = State(top.reshape(B, Hq, L), (w*l).sum(-1).reshape(B, Hq, L), (w[..., None]*o).sum(1).reshape(B, Hq, L, EV))
-    return s._replace(o=vc._back(s.o))
+    name = f'attend_{type(kc).__name__}_{type(vc).__name__}_'.lower() + _types(*k, *v)
+    parts = _kernel(make, name, tuple(names), ('part_m', 'part_l', 'part_o'), text, header + CODEC_HEADER)(
+        inputs=[mx.contiguous(kc._query(q.astype(mx.float32))), *k, ktab, *v, vtab, dims, _small(mx.float32, float(scale), float(softcap or 1))],
+        template=list(flags.items()), grid=(splits*simds*32, -(-rows//ROWS), B*Hkv), threadgroup=(simds*32, 1, 1),
+        output_shapes=[(P, splits), (P, splits), (P, splits, vc.code_dim)], output_dtypes=[mx.float32]*3, **kw)
+    s = _merged(*parts)
+    return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
 
-# %% ../nbs/07b_codec.ipynb #2f9620bf
+# %% ../nbs/07b_codec.ipynb #2ffcdaae
 ENCODE_TURN = """
   // V vectors a threadgroup, in shared memory: turned here where D is a power of two, else they come turned.
   const int tid = thread_position_in_threadgroup.x, row0 = int(threadgroup_position_in_grid.x) * V, R = dims[0];
+  const float NORM = params[0];                        // the transform below leaves vectors √D times too long
   threadgroup float xs[V * D];
   threadgroup uchar cs[V * FIELDS];                    // the codes, one a byte, before they are packed
   threadgroup float tab[TABLE];
   for (int i = tid; i < TABLE; i += THREADS) tab[i] = table[i];
   for (int i = tid; i < V * D; i += THREADS) {
     const int n = min(row0 + i / D, R - 1), d = i % D;
-    xs[i] = TURN ? float(x[long(n) * D + d]) * signs[d] : float(x[long(n) * D + d]);
+    xs[i] = TURN ? float(x[long(n) * D + d]) * flips[d] : float(x[long(n) * D + d]);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const float NORM = params[0];                        // the transform below leaves vectors √D times too long
   if (TURN) for (int h = 1; h < D; h *= 2) {           // the Hadamard transform: log D rounds of sums and differences
     for (int i = tid; i < V * D / 2; i += THREADS) {
       const int a = i / h * 2 * h + i % h;
@@ -579,9 +634,10 @@ ENCODE_TURN = """
   }
 """
 
+# %% ../nbs/07b_codec.ipynb #ce74798d
 ENCODE_PACK = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  for (int x = tid; x < V * WORDS; x += THREADS) {     // each thread gathers whole words: no two write to one
+  for (int x = tid; x < V * WORDS; x += THREADS) {
     const int u = x / WORDS, k = x % WORDS, stop = min((k + 1) * WORD, TOTAL);
     uint word = 0;
     for (int bit = k * WORD; bit < stop; ) {
@@ -595,44 +651,40 @@ ENCODE_PACK = """
   }
 """
 
-# %% ../nbs/07b_codec.ipynb #8b805a94
+# %% ../nbs/07b_codec.ipynb #652e19dc
 @patch
 def encoder(self:Codec):
-    """The codec's part of the encoding kernel, or None where there is none: a dict of
-    `text`: Metal text that reads turned vectors `xs[u * D + d]` times `NORM`, u < V, and writes codes `cs[u * FIELDS + i]` and, for rows
-    row0 + u < R, the codec's other arrays; `table`: a list of floats, `tab[i]`; `runs`: (count, width) of the codes in their order;
-    `packed`: (field, word) of the array that takes the codes; `arrays`: {field: (width, dtype)}, in the order of `Codes`."""
+    """The codec's part of the encoding kernel, or None where it has none: a dict of
+    `text`: Metal text that reads turned vectors `xs[u * D + d] * NORM`, u < V, and writes codes `cs[u * FIELDS + i]` and, for rows
+    row0 + u < R, the codec's other arrays; `tid` of THREADS threads; `table`: floats, `tab[i]`; `runs`: (count, width) of the codes
+    in their order; `packed`: (field, bits a word) of the array of codes; `arrays`: {field: (width, dtype)} in the order of `Codes`."""
     return None
 
 def _runs_text(runs):
-    "Text that finds the run of a bit"
+    "Text that finds the run of a bit; all bits; all codes"
     text, at, first = '', 0, 0
     for count, width in runs:
         text += f"{'else ' if at else ''}if (bit < {at + count*width}) {{ first = {first}; at = {at}; width = {width}; }}\n      "
         at, first = at + count*width, first + count
     return text + 'else { first = 0; at = 0; width = 1; }', at, first
 
-# %% ../nbs/07b_codec.ipynb #370bdf2c
+# %% ../nbs/07b_codec.ipynb #e52e1fa9
 def encode_launch(codec, x, make, header=SDPA_LOADS, threads=128, **kw):
-    """`codec.encode(x)` by one kernel: turning, rounding and packing. `make`, `header`: as for `state_launch`.
-    Where dim is no power of two the turning is done before. Numbers are not looked at."""
+    """`codec.encode(x)` by one kernel. `make`, `header`: as for `state_launch`. Where dim is no power of two, or the codec's map is
+    not its rotation, x is turned before. The numbers are not looked at."""
     e, D, R = codec.encoder(), codec.dim, x.size//codec.dim
-    turn = codec.rotation.split == (1, D)
-    runs, total, fields = _runs_text(e['runs'])
-    field, word = e['packed']
+    turn, (field, word), (runs, total, fields) = codec.rotation.split == (1, D), e['packed'], _runs_text(e['runs'])
     text = ENCODE_TURN + e['text'] + ENCODE_PACK.replace('RUNS', runs).replace('PACKED', field)
-    tab, V = _table(*e['table']), max(1, min(1024//D, R//256))
+    rows, tab, V = mx.contiguous((x if turn else codec.rotation.apply(x)).reshape(R, D)), _table(*e['table']), max(1, min(1024//D, R//256))
     flags = dict(D=D, V=V, TURN=int(turn), FIELDS=fields, TABLE=tab.size, THREADS=threads, TOTAL=total, WORDS=-(-total//word), WORD=word)
-    rows = mx.contiguous((x if turn else codec.rotation.apply(x)).reshape(R, D))
-    outs = list(e['arrays'].items())
-    name = f'encode_{type(codec).__name__.lower()}_{_types(rows)}'
-    res = _kernel(make, name, ('x', 'signs', 'table', 'dims', 'params'), tuple(k for k, _ in outs), text, header + CODEC_HEADER)(
-        inputs=[rows, codec.rotation.signs if turn else tab, tab, _small(mx.int32, R), _small(mx.float32, D**-.5 if turn else 1.)], template=list(flags.items()),
-        grid=(-(-R//V)*threads, 1, 1), threadgroup=(threads, 1, 1),
-        output_shapes=[(R, w) for _, (w, _) in outs], output_dtypes=[t for _, (_, t) in outs], **kw)
+    names, shapes = zip(*e['arrays'].items())
+    res = _kernel(make, f'encode_{type(codec).__name__.lower()}_{_types(rows)}', ('x', 'flips', 'table', 'dims', 'params'), names, text, header + CODEC_HEADER)(
+        inputs=[rows, codec.rotation.signs if turn else tab, tab, _small(mx.int32, R), _small(mx.float32, D**-.5 if turn else 1.)],
+        template=list(flags.items()), grid=(-(-R//V)*threads, 1, 1), threadgroup=(threads, 1, 1),
+        output_shapes=[(R, w) for w, _ in shapes], output_dtypes=[t for _, t in shapes], **kw)
     return codec.Codes(*(a.reshape(*x.shape[:-1], -1) for a in res))
 
-# %% ../nbs/07b_codec.ipynb #16258275
+# %% ../nbs/07b_codec.ipynb #c8f03b46
 CODEC_CUDA = """
 typedef unsigned char uchar;
 namespace metal { inline float sqrt(float x) { return ::sqrtf(x); } }
@@ -645,83 +697,111 @@ def platform():
     from turboquant.cuda import CUDA_PRELUDE
     return mx.fast.cuda_kernel, CUDA_PRELUDE + CODEC_CUDA
 
-def attend_state(q, keys, values, *, mask=None, **kw):
-    "`state_ops`, by the kernel where the device is a GPU, the codecs have one, the queries are few and there is no mask"
+@patch
+def _encode_fast(self:Codec, x):
+    "`x` encoded by the kernel, on a GPU, if the codec has one"
     p = platform()
-    few = q.ndim == 4 and q.shape[1]*q.shape[2] <= 16*keys[1][0].shape[1]
+    if p and x.size and self.encoder() is not None: return encode_launch(self, x, *p)
+
+# %% ../nbs/07b_codec.ipynb #bc765910
+def attend_state(q, keys, values, *, mask=None, **kw):
+    """The attention `State` of `q` over two pairs (codec, codes): by the kernel on a GPU, where both codecs have one, the queries a
+    KV head are at most 16 and there is no mask; else `state_ops`, whose arguments it takes."""
+    p, few = platform(), q.shape[1]*q.shape[2] <= 16*keys[1][0].shape[1]
     if p and mask is None and few and kernel_fits(keys, values): return state_launch(q, keys, values, make=p[0], header=p[1], **kw)
     return state_ops(q, keys, values, mask=mask, **kw)
 
-# %% ../nbs/07b_codec.ipynb #79a8b7a9
-def read_bits(name, width, word=32, start=0):
-    """Metal text of the field of `width` bits that starts at `bit`, an int in scope, in the row of token n of the array `name` of
-    `word`-bit words: from two words only where a field can straddle them. `start`: a bit at which some field starts."""
-    sh = {8: 3, 16: 4, 32: 5}[word]
-    one, last = f"uint(AT({name}, n, bit >> {sh}))", f"(bit + {width - 1}) >> {sh}"
-    if word % width == 0 and start % width == 0: return f"(({one} >> (bit & {word - 1})) & {2**width - 1}u)"
-    two = f"uint(AT({name}, n, {last}))"
-    if word < 32: return f"((({one} | {two} << {word} * (({last}) - (bit >> {sh}))) >> (bit & {word - 1})) & {2**width - 1}u)"
-    return f"((({one} >> (bit & 31)) | (({two} << (31 - (bit & 31))) << 1)) & {2**width - 1}u)"
+# %% ../nbs/07b_codec.ipynb #5006264c
+class EncodeSpeed(NamedTuple):
+    "`vectors` a second; `gb`: GB a second of numbers read and codes written; `ms` of one call; how many vectors a call had (`n`)"
+    vectors: float
+    gb: float
+    ms: float
+    n: int
 
-# %% ../nbs/07b_codec.ipynb #5ae00cb2
+def bench_encode(codec, n=4096, dtype=mx.float32, seconds=.3):
+    "The `EncodeSpeed` of `codec` on MLX's default device: the median time of calls on `n` vectors, for about `seconds`"
+    x, times = mx.random.normal((n, codec.dim), key=mx.random.key(0)).astype(dtype), []
+    mx.eval(x, *codec.encode(x, check=False))                              # compiled and warm
+    while sum(times) < seconds or len(times) < 3:
+        t = time.perf_counter()
+        c = codec.encode(x, check=False); mx.eval(*c)
+        times.append(time.perf_counter() - t)
+    t = float(np.median(times))
+    return EncodeSpeed(n/t, (x.nbytes + codec.nbytes(c))/t/1e9, 1e3*t, n)
+
+# %% ../nbs/07b_codec.ipynb #fe2a22cf
 FORMAT = 1
-_np_types = {'F32': np.float32, 'F16': np.float16, 'BF16': np.uint16, 'U8': np.uint8, 'U16': np.uint16, 'U32': np.uint32}
-_mx_types = {'F32': mx.float32, 'F16': mx.float16, 'BF16': mx.bfloat16, 'U8': mx.uint8, 'U16': mx.uint16, 'U32': mx.uint32}
-_st_types = {v: k for k, v in _mx_types.items()}
+_types_st = {'F32': (mx.float32, np.float32), 'F16': (mx.float16, np.float16), 'BF16': (mx.bfloat16, np.uint16),
+             'U8': (mx.uint8, np.uint8), 'U16': (mx.uint16, np.uint16), 'U32': (mx.uint32, np.uint32)}
+_names_st = {m: k for k, (m, _) in _types_st.items()}
 
 def _raw(a): return np.array(a.view(mx.uint16) if a.dtype == mx.bfloat16 else a).tobytes()
-def _digest(name, kind, shape, raw): return hashlib.sha256(json.dumps([name, kind, list(shape)]).encode() + raw).hexdigest()
+def _sum(name, kind, shape, raw): return hashlib.sha256(json.dumps([name, kind, list(shape)]).encode() + raw).hexdigest()
 
-def write_tensors(path, arrays, meta):
-    """Write the dict `arrays` of mx arrays and the dict `meta` to one safetensors file at `path`, with a checksum each.
-    The file appears whole or not at all: it is written beside its place, then moved there."""
+# %% ../nbs/07b_codec.ipynb #78e1854a
+def _file_bytes(arrays, meta):
+    "The safetensors file of these arrays and this dict"
     head, blobs, sums, at = {}, [], {}, 0
     for k, a in arrays.items():
-        kind, raw = _st_types[a.dtype], _raw(a)
-        head[k] = dict(dtype=kind, shape=list(a.shape), data_offsets=[at, at + len(raw)])
-        sums[k] = _digest(k, kind, a.shape, raw); blobs.append(raw); at += len(raw)
+        kind, raw = _names_st[a.dtype], _raw(a)
+        head[k], sums[k] = dict(dtype=kind, shape=list(a.shape), data_offsets=[at, at + len(raw)]), _sum(k, kind, a.shape, raw)
+        blobs.append(raw); at += len(raw)
     about = json.dumps(meta | {'sums': sums}, sort_keys=True)
-    head = {'__metadata__': {'turboquant': about, 'sum': hashlib.sha256(about.encode()).hexdigest()}} | head
-    text = json.dumps(head).encode(); text += b' '*(-len(text) % 8)
-    folder = os.path.dirname(os.path.abspath(path))
-    fd, tmp = tempfile.mkstemp(dir=folder, suffix='.tmp')
-    try:
-        with os.fdopen(fd, 'wb') as f:
-            f.write(struct.pack('<Q', len(text)) + text + b''.join(blobs)); f.flush(); os.fsync(f.fileno())
-        os.replace(tmp, path)
-    except BaseException:
-        if os.path.exists(tmp): os.unlink(tmp)
-        raise
+    text = json.dumps({'__metadata__': {'turboquant': about, 'sum': hashlib.sha256(about.encode()).hexdigest()}} | head).encode()
+    text += b' '*(-len(text) % 8)
+    return b''.join([struct.pack('<Q', len(text)), text, *blobs])
 
-# %% ../nbs/07b_codec.ipynb #38197a59
-def _tensor(path, name, h, data, sums):
+# %% ../nbs/07b_codec.ipynb #451241ee
+def write_tensors(path, arrays, meta):
+    """Write the dict `arrays` of mx arrays and the JSON dict `meta` to one safetensors file at `path`, each with a checksum.
+    The file appears whole or not at all: it is written beside its place, flushed to the disk, then moved."""
+    raw = _file_bytes(arrays, meta)
+    fd, tmp = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), suffix='.tmp')
+    try:
+        with os.fdopen(fd, 'wb') as f: f.write(raw); f.flush(); os.fsync(f.fileno())
+        os.replace(tmp, path)
+    finally:
+        if os.path.exists(tmp): os.unlink(tmp)
+
+# %% ../nbs/07b_codec.ipynb #07b22af8
+def _header(raw):
+    "The header's dict and where the data begins, or a ValueError that says what is wrong"
+    n = struct.unpack('<Q', raw[:8])[0] if len(raw) >= 8 else len(raw)
+    if n > len(raw) - 8: raise ValueError("not a safetensors file, or a cut one")
+    try: head = json.loads(raw[8:8 + n])
+    except ValueError: raise ValueError("a file whose header cannot be read") from None
+    m = head.get('__metadata__') if isinstance(head, dict) else None
+    if not isinstance(m, dict) or not isinstance(m.get('turboquant'), str): raise ValueError("a safetensors file of another kind")
+    if hashlib.sha256(m['turboquant'].encode('utf8', 'replace')).hexdigest() != m.get('sum'): raise ValueError("a file whose description was changed")
+    return head, 8 + n
+
+def _tensor(name, h, data, sums):
     "One array out of the file's data, if its checksum holds"
     kind, shape, (a, b) = h['dtype'], h['shape'], h['data_offsets']
-    if kind not in _np_types or name not in sums or not 0 <= a <= b <= len(data): raise ValueError(name)
-    raw = data[a:b]
-    if _digest(name, kind, shape, raw) != sums[name]: raise ValueError(name)
-    x = mx.array(np.frombuffer(raw, dtype=_np_types[kind]).reshape(shape))
+    if not 0 <= a <= b <= len(data) or _sum(name, kind, shape, data[a:b]) != sums[name]: raise KeyError(name)
+    x = mx.array(np.frombuffer(data[a:b], dtype=_types_st[kind][1]).reshape(shape))
     return x.view(mx.bfloat16) if kind == 'BF16' else x
 
+# %% ../nbs/07b_codec.ipynb #e5abce6b
 def read_tensors(path):
     """The arrays and the dict that `write_tensors` put into the file at `path`.
     ValueError for a file of another kind, a cut one, or one in which a bit has changed."""
     with open(path, 'rb') as f: raw = f.read()
-    def bad(why): raise ValueError(f"`path` is {str(path)!r}, {why}; expected a whole file written by turboquant's save")
-    n = struct.unpack('<Q', raw[:8])[0] if len(raw) >= 8 else -1
-    if not 0 <= n <= len(raw) - 8: bad("not a safetensors file, or a cut one")
-    try: head = json.loads(raw[8:8 + n])
-    except ValueError: bad("whose header cannot be read")
-    m = head.pop('__metadata__', None) if isinstance(head, dict) else None
-    if not isinstance(m, dict) or 'turboquant' not in m: bad("a safetensors file of another kind")
-    if hashlib.sha256(str(m['turboquant']).encode('utf8', 'replace')).hexdigest() != m.get('sum'): bad("whose description was changed")
-    about = json.loads(m['turboquant'])
-    try: arrays = {k: _tensor(path, k, h, raw[8 + n:], about['sums']) for k, h in head.items()}
-    except (ValueError, KeyError, TypeError) as e: bad(f"in which an array is cut or changed ({e})")
-    if set(arrays) != set(about['sums']): bad("in which an array is missing")
+    try:
+        head, at = _header(raw)
+        about = json.loads(head.pop('__metadata__')['turboquant'])
+        try: arrays = {k: _tensor(k, h, raw[at:], about['sums']) for k, h in head.items()}
+        except (KeyError, TypeError, ValueError) as e: raise ValueError(f"a file in which array {e} is cut or changed") from None
+        if set(arrays) != set(about['sums']): raise ValueError("a file in which an array is missing")
+    except ValueError as e: _fail('path', f"{str(path)!r}, {e}", "a whole file that turboquant wrote")
     return arrays, about
 
-# %% ../nbs/07b_codec.ipynb #6462444e
+# %% ../nbs/07b_codec.ipynb #d8dbba9b
+def _load_codecs():
+    for m in ('polarquant', 'qjl', 'turboquant'):
+        if importlib.util.find_spec(f'turboquant.{m}'): importlib.import_module(f'turboquant.{m}')
+
 @patch
 def config(self:Codec):
     "What is needed to build this codec again, as a dict that JSON can hold"
@@ -729,23 +809,24 @@ def config(self:Codec):
 
 @patch(cls_method=True)
 def from_config(cls:Codec, config):
-    "The codec that `config()` described. ValueError for an unknown codec, or one that is not a `cls`."
-    config = dict(config)
-    name = config.pop('codec', None)
-    kind = _codecs.get(name)
+    "The codec that `config()` described. ValueError for an unknown codec, one that is not a `cls`, or an unknown option."
+    o, name = dict(config), config.get('codec')
+    if name not in _codecs: _load_codecs()
+    kind = _codecs.get(o.pop('codec', None))
     if kind is None: _fail('config', f"of a codec {name!r}", f"one of {sorted(_codecs)}")
     if not issubclass(kind, cls): _fail('config', f"of a {name}", f"that of a {cls.__name__}")
-    if set(config) - set(kind.options): _fail('config', f"with {sorted(set(config) - set(kind.options))}", f"only {list(kind.options)}")
-    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in config.items()})
+    if set(o) - set(kind.options): _fail('config', f"with {sorted(set(o) - set(kind.options))}", f"only {list(kind.options)}")
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in o.items()})
 
+# %% ../nbs/07b_codec.ipynb #9b716910
 @patch
 def save(self:Codec, path, c):
-    "Write the codes `c` and this codec to one safetensors file; the file appears whole or not at all"
+    "Write the codes `c` and this codec to one safetensors file, which appears whole or not at all"
     write_tensors(path, self._check_codes(c)._asdict(), {'format': FORMAT, 'config': self.config()})
 
 @patch(cls_method=True)
 def load(cls:Codec, path):
-    "The codec and the codes that `save` wrote: (codec, c). ValueError for a foreign, cut or changed file, or another format."
+    "(codec, codes) that `save` wrote. ValueError for a foreign, cut or changed file, another format or another codec than `cls`."
     arrays, about = read_tensors(path)
     if about.get('format') != FORMAT: _fail('path', f"{str(path)!r}, of format {about.get('format')}", f"format {FORMAT}")
     codec = cls.from_config(about['config'])

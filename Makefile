@@ -2,7 +2,7 @@
 SHELL = /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat test lab export readme site dist clean
+.PHONY: help chat test lab export readme site dist reference clean
 
 # What is typed after `make chat` goes to the program through the environment, read by neither make nor the shell: quotes,
 # dollars and apostrophes in PROMPT arrive as they are. Only what is typed counts, not a variable that happens to be set.
@@ -57,6 +57,10 @@ dist: ## sdist and wheel in dist/
 	@.ci/venv.sh dev
 	@rm -rf dist build && .venv/bin/python -m pip --disable-pip-version-check -q install build==1.6.1 && .venv/bin/python -m build -q
 
+reference: ## run transformers' Gemma 4, in an environment of its own (1.5 GB), and store its logits for chapter 12
+	@.ci/venv.sh dev
+	@.venv/bin/python .ci/reference.py
+
 clean: ## remove .venv and everything built
-	rm -rf .venv build dist _docs _proc _site_src *.egg-info
+	rm -rf .venv .venv-reference build dist _docs _proc _site_src *.egg-info
 	find . -name __pycache__ -o -name .ipynb_checkpoints | xargs rm -rf

@@ -9,17 +9,17 @@ __all__ = ['PREFILL_METAL', 'PREFILL_HEADER', 'PREFILL_SETUP', 'PREFILL_QUERIES'
            'PREFILL_ROWS', 'CUDA_MATRIX', 'prefill_cost', 'prefill_fits', 'prefill_plan', 'prefill_launch',
            'sdpa_prefill', 'sdpa_metal_any', 'prefill_ways', 'bench_prefill', 'prefill_arguments', 'prefill_main']
 
-# %% ../nbs/07_prefill.ipynb #031c936b
+# %% ../nbs/07_prefill.ipynb #f2020668
 import itertools, json, os, platform, sys, time
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/07_prefill.ipynb #e541ae1a
+# %% ../nbs/07_prefill.ipynb #9e1c7395
 from .core import (BACKENDS, SDPA_HEADER, SDPA_LOADS, _INPUTS, _flags, _inputs, _kernel, _small, _types,
                              merge_launch, sdpa_int4)
 from .packing import Packed, pack
 
-# %% ../nbs/07_prefill.ipynb #72bf13cb
+# %% ../nbs/07_prefill.ipynb #b6323775
 PREFILL_METAL = """
 #include <metal_simdgroup>
 #include <metal_simdgroup_matrix>
@@ -31,13 +31,17 @@ inline float2 widened(uint x) { return float2(as_type<half2>(x)); }
 inline uint as_word(float x) { return as_type<uint>(x); }
 """
 
-# %% ../nbs/07_prefill.ipynb #bbd3b93e
+# %% ../nbs/07_prefill.ipynb #4a91bef8
 PREFILL_HEADER = """
 // The lane that holds (row, col) and (row, col + 1), col even, of an 8 x 8 matrix.
 inline int home(int row, int col) { return (row & 4) * 4 + (col & 4) * 2 + (row & 3) * 2 + (col & 2) / 2; }
 // The sum and the largest over the four lanes that hold one row.
 inline float row_sum(float x) { x += simd_shuffle_xor(x, 1); return x + simd_shuffle_xor(x, 8); }
 inline float row_max(float x) { x = metal::max(x, simd_shuffle_xor(x, 1)); return metal::max(x, simd_shuffle_xor(x, 8)); }
+// Our batch row's and head's part of an array, its steps as 32-bit numbers (64-bit products are slow), and element (n, d).
+#define OF_HEAD(x) const auto x##_at = x + (b * x##_strides[0] + hk * x##_strides[1]); \\
+  const int x##_n = int(x##_strides[2]), x##_d = int(x##_strides[3]);
+#define IN(x, n, d) x##_at[(n) * x##_n + (d) * x##_d]
 // Matrix number `at` of the tile: two halves a lane (codes), or two floats (exact keys and values).
 #define FRAGMENT(m, v0, at) \\
   if (isP) { const float2 c = widened(tile[v0 + (at) * 32 + lane]); SET(m, c.x, c.y) } \\
@@ -45,7 +49,7 @@ inline float row_max(float x) { x = metal::max(x, simd_shuffle_xor(x, 1)); retur
 #define SET(m, x, y) { m.thread_elements()[0] = x; m.thread_elements()[1] = y; }
 """
 
-# %% ../nbs/07_prefill.ipynb #bc9b6e7a
+# %% ../nbs/07_prefill.ipynb #9be9b1c1
 PREFILL_SETUP = """
   constexpr int NK = BC / 8, XC = BC / 2;                                                 // matrices across a tile of keys; exact keys a tile
   constexpr int QF = (DK / 8 + WC - 1) / WC, VF = (DV / 8 + WC - 1) / WC;    // matrices across this simdgroup's dims
@@ -54,8 +58,6 @@ PREFILL_SETUP = """
   constexpr int KT = BC * DK / 2, VT = BC * DV / 2;                          // pairs of codes in a tile
   constexpr int KS = (KAXIS == 1 ? DK / KG * BC : DK) / 2, VS = (VAXIS == 1 ? DV / VG * BC : DV) / 2;
 
-  // Naming them is what makes MLX pass them: k_codes_strides, k_scales_strides, k_biases_strides, v_codes_strides,
-  // v_scales_strides, v_biases_strides, first_k_strides, first_v_strides, recent_k_strides, recent_v_strides.
   const int HKV = dims[1], G = dims[2], L = dims[3], N = dims[4], F = dims[5], R = dims[6];
   const int window = dims[7], splits = dims[8];
   const float scale = params[0], softcap = params[1];
@@ -65,6 +67,10 @@ PREFILL_SETUP = """
   const int row = lane / 16 * 4 + lane / 2 % 4, col = lane / 8 % 2 * 4 + lane % 2 * 2;     // this lane's place in a matrix
   const int split = threadgroup_position_in_grid.x;
   const int b = int(threadgroup_position_in_grid.z) / HKV, hk = int(threadgroup_position_in_grid.z) % HKV;
+  // Naming them is what makes MLX pass them: k_codes_strides, k_scales_strides, k_biases_strides, v_codes_strides,
+  // v_scales_strides, v_biases_strides, first_k_strides, first_v_strides, recent_k_strides, recent_v_strides.
+  OF_HEAD(k_codes) OF_HEAD(k_scales) OF_HEAD(k_biases) OF_HEAD(v_codes) OF_HEAD(v_scales) OF_HEAD(v_biases)
+  OF_HEAD(first_k) OF_HEAD(first_v) OF_HEAD(recent_k) OF_HEAD(recent_v)
   const int rows = G * L, row0 = ((rows + BR - 1) / BR - 1 - int(threadgroup_position_in_grid.y)) * BR;    // the longest first
 
   threadgroup uint tile[(TWO ? KT + VT : KT > VT ? KT : VT)];
@@ -73,7 +79,7 @@ PREFILL_SETUP = """
   constexpr int V0 = TWO ? KT : 0;
 """
 
-# %% ../nbs/07_prefill.ipynb #c61d4f4a
+# %% ../nbs/07_prefill.ipynb #88b573a3
 PREFILL_QUERIES = """
   // This simdgroup's queries, in registers: rows by its share of the dims. Rows past the last repeat it.
   T qs[RF][QF][2];
@@ -96,7 +102,7 @@ PREFILL_QUERIES = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #f62bd2ae
+# %% ../nbs/07_prefill.ipynb #2c191e19
 PREFILL_RANGE = """
   // The row of keys: F exact, then the packed slots [begin, end), then R exact; in tiles of BC codes or XC exact keys.
   const int begin = start[b], end = RING ? int(length[b]) : min(int(length[b]), N);
@@ -110,7 +116,7 @@ PREFILL_RANGE = """
   const int each = (max(t1 - t0, 0) + splits - 1) / splits;
 """
 
-# %% ../nbs/07_prefill.ipynb #26d8d2fd
+# %% ../nbs/07_prefill.ipynb #fe048383
 PREFILL_TILE = """
   for (int t = t0 + split * each; t < min(t0 + (split + 1) * each, t1); t++) {
     // Keys j in [j0, j1) of this tile are in use; key j stands at position at + j of the row.
@@ -122,14 +128,14 @@ PREFILL_TILE = """
 #define SLOT(to, j) int to = slot0 + (j); if (RING && isP) while (to >= N) to -= N; else to = min(to, last);
 """
 
-# %% ../nbs/07_prefill.ipynb #93f354c2
+# %% ../nbs/07_prefill.ipynb #9d9ae977
 PREFILL_STAGE_K = """
     // Keys: two keys and a word a thread; code i of both is one half2, where the lane that will want it looks.
     if (isP) {
       for (int x = tid; x < BC / 2 * KW; x += THREADS) {
         const int pair = x % 4, w = x / 4 % KW, j = x / 4 / KW * 8 + pair * 2;
         SLOT(one, j) SLOT(two, j + 1)
-        const uint a = AT(k_codes, one, w), c = AT(k_codes, two, w);
+        const uint a = IN(k_codes, one, w), c = IN(k_codes, two, w);
         UNROLL for (int n = 0; n < KPER; n++) {
           const int i = (n + w * KPER / 8) % KPER, d = w * KPER + i;          // turned by the word: 32 lanes, 32 banks
           tile[(j / 8 * (DK / 8) + d / 8) * 32 + home(d % 8, pair * 2)] =
@@ -141,30 +147,30 @@ PREFILL_STAGE_K = """
           const int j = x % (BC / 2) * 2, g = x / (BC / 2);
           SLOT(one, j) SLOT(two, j + 1)
           const bool in1 = j >= j0 && j < j1, in2 = j + 1 >= j0 && j + 1 < j1;
-          ks[x] = float2(in1 ? float(AT(k_scales, one, g)) : 0.0f, in2 ? float(AT(k_scales, two, g)) : 0.0f);
-          kb[x] = float2(in1 ? float(AT(k_biases, one, g)) : 0.0f, in2 ? float(AT(k_biases, two, g)) : 0.0f);
+          ks[x] = float2(in1 ? float(IN(k_scales, one, g)) : 0.0f, in2 ? float(IN(k_scales, two, g)) : 0.0f);
+          kb[x] = float2(in1 ? float(IN(k_biases, one, g)) : 0.0f, in2 ? float(IN(k_biases, two, g)) : 0.0f);
         } else {
-          ks[x] = float2(float(AT(k_scales, slot0 / KG, 2 * x)), float(AT(k_scales, slot0 / KG, 2 * x + 1)));
-          kb[x] = float2(float(AT(k_biases, slot0 / KG, 2 * x)), float(AT(k_biases, slot0 / KG, 2 * x + 1)));
+          ks[x] = float2(float(IN(k_scales, slot0 / KG, 2 * x)), float(IN(k_scales, slot0 / KG, 2 * x + 1)));
+          kb[x] = float2(float(IN(k_biases, slot0 / KG, 2 * x)), float(IN(k_biases, slot0 / KG, 2 * x + 1)));
         }
     } else
       for (int x = tid; x < XC / 2 * DK; x += THREADS) {                      // exact keys: two floats where a code had two halves
         const int pair = x % 4, d = x / 4 % DK, j = x / 4 / DK * 8 + pair * 2;
         SLOT(one, j) SLOT(two, j + 1)
         const int to = ((j / 8 * (DK / 8) + d / 8) * 32 + home(d % 8, pair * 2)) * 2;
-        tile[to] = as_word(isF ? float(AT(first_k, one, d)) : float(AT(recent_k, one, d)));
-        tile[to + 1] = as_word(isF ? float(AT(first_k, two, d)) : float(AT(recent_k, two, d)));
+        tile[to] = as_word(isF ? float(IN(first_k, one, d)) : float(IN(recent_k, one, d)));
+        tile[to + 1] = as_word(isF ? float(IN(first_k, two, d)) : float(IN(recent_k, two, d)));
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #c8ae11d7
+# %% ../nbs/07_prefill.ipynb #9aa06def
 PREFILL_STAGE_V = """
     // Values: a word a thread; codes 2n and 2n + 1 are one half2.
     if (isP) {
       for (int x = tid; x < BC * VW; x += THREADS) {
         const int j = x / 8 / VW * 8 + x % 8, w = x / 8 % VW;
         SLOT(one, j)
-        const uint a = AT(v_codes, one, w);
+        const uint a = IN(v_codes, one, w);
         UNROLL for (int n = 0; n < VPER / 2; n++) {
           const int i = (n + w) % (VPER / 2) * 2, d = w * VPER + i;
           tile[V0 + (j / 8 * (DV / 8) + d / 8) * 32 + home(j % 8, d % 8)] =
@@ -176,22 +182,22 @@ PREFILL_STAGE_V = """
           const int j = x % (BC / 2) * 2, g = x / (BC / 2);
           SLOT(one, j) SLOT(two, j + 1)
           const bool in1 = j >= j0 && j < j1, in2 = j + 1 >= j0 && j + 1 < j1;
-          vs[x] = float2(in1 ? float(AT(v_scales, one, g)) : 0.0f, in2 ? float(AT(v_scales, two, g)) : 0.0f);
-          vb[x] = float2(in1 ? float(AT(v_biases, one, g)) : 0.0f, in2 ? float(AT(v_biases, two, g)) : 0.0f);
+          vs[x] = float2(in1 ? float(IN(v_scales, one, g)) : 0.0f, in2 ? float(IN(v_scales, two, g)) : 0.0f);
+          vb[x] = float2(in1 ? float(IN(v_biases, one, g)) : 0.0f, in2 ? float(IN(v_biases, two, g)) : 0.0f);
         } else {
-          vs[x] = float2(float(AT(v_scales, slot0 / VG, 2 * x)), float(AT(v_scales, slot0 / VG, 2 * x + 1)));
-          vb[x] = float2(float(AT(v_biases, slot0 / VG, 2 * x)), float(AT(v_biases, slot0 / VG, 2 * x + 1)));
+          vs[x] = float2(float(IN(v_scales, slot0 / VG, 2 * x)), float(IN(v_scales, slot0 / VG, 2 * x + 1)));
+          vb[x] = float2(float(IN(v_biases, slot0 / VG, 2 * x)), float(IN(v_biases, slot0 / VG, 2 * x + 1)));
         }
     } else
       for (int x = tid; x < XC * DV / 2; x += THREADS) {
         const int j = x / 4 / DV * 8 + x % 8, d = x / 8 % (DV / 2) * 2, to = V0 + ((j / 8 * (DV / 8) + d / 8) * 32 + home(j % 8, d % 8)) * 2;
         SLOT(one, j)
-        tile[to] = as_word(isF ? float(AT(first_v, one, d)) : float(AT(recent_v, one, d)));
-        tile[to + 1] = as_word(isF ? float(AT(first_v, one, d + 1)) : float(AT(recent_v, one, d + 1)));
+        tile[to] = as_word(isF ? float(IN(first_v, one, d)) : float(IN(recent_v, one, d)));
+        tile[to + 1] = as_word(isF ? float(IN(first_v, one, d + 1)) : float(IN(recent_v, one, d + 1)));
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #37eb2dba
+# %% ../nbs/07_prefill.ipynb #6cd4f85b
 PREFILL_SCORES = """
     // Scores of this simdgroup's rows and dims: codes times queries, then scales and biases.
     Matrix s[RF][NK], part[RF][NK], kf;
@@ -238,7 +244,7 @@ PREFILL_SCORES = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #58de326e
+# %% ../nbs/07_prefill.ipynb #58e2c4d9
 PREFILL_EXCHANGE_OUT = """
     // Where several simdgroups share the dims, each leaves its part of the scores for the others.
     if (WC > 1)
@@ -247,7 +253,7 @@ PREFILL_EXCHANGE_OUT = """
     if (WC > 1 || !TWO) threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/07_prefill.ipynb #5ba9cb1b
+# %% ../nbs/07_prefill.ipynb #f112160e
 PREFILL_EXCHANGE_IN = """
     if (WC > 1)
       UNROLL for (int r = 0; r < RF; r++) UNROLL for (int k = 0; k < NK; k++) {
@@ -260,10 +266,10 @@ PREFILL_EXCHANGE_IN = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #e575611b
+# %% ../nbs/07_prefill.ipynb #c8f1343a
 PREFILL_BARRIER = "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
 
-# %% ../nbs/07_prefill.ipynb #97e27d6b
+# %% ../nbs/07_prefill.ipynb #35c26145
 PREFILL_SOFTMAX = """
     // Softcap, masks and one step of the online softmax; a row of a matrix lies in four lanes.
     float shrink[RF], tile_sum[RF];
@@ -303,7 +309,7 @@ PREFILL_SOFTMAX = """
     if (!TWO) threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/07_prefill.ipynb #d0a5b553
+# %% ../nbs/07_prefill.ipynb #867dd18e
 PREFILL_VALUES = """
     // Values: probabilities times codes; a scale a key goes into the probabilities, a scale a dim into the product.
     Matrix p[RF][NK], vf;
@@ -350,7 +356,7 @@ PREFILL_VALUES = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #f2671e73
+# %% ../nbs/07_prefill.ipynb #d948fb7c
 PREFILL_OUT = """
   // One split: the answer itself.
   UNROLL for (int r = 0; r < RF; r++) {
@@ -366,7 +372,7 @@ PREFILL_OUT = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #5de924bb
+# %% ../nbs/07_prefill.ipynb #9992bbf9
 PREFILL_PARTS = """
   // Several: this split's state (m, l, o), for the merge of chapter 4.
   UNROLL for (int r = 0; r < RF; r++) {
@@ -383,14 +389,14 @@ PREFILL_PARTS = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #970f945a
+# %% ../nbs/07_prefill.ipynb #50c48287
 def _only_if(flag, text): return f"    if ({flag}) {{\n{text}    }}\n"
 
 PREFILL_TEXT = (PREFILL_SETUP + PREFILL_QUERIES + PREFILL_RANGE + PREFILL_TILE + PREFILL_STAGE_K +
                 _only_if('TWO', PREFILL_STAGE_V) + PREFILL_BARRIER + PREFILL_SCORES + PREFILL_EXCHANGE_OUT +
                 _only_if('!TWO', PREFILL_STAGE_V) + PREFILL_EXCHANGE_IN + PREFILL_SOFTMAX + PREFILL_VALUES)
 
-# %% ../nbs/07_prefill.ipynb #e7685106
+# %% ../nbs/07_prefill.ipynb #007b11b7
 _SHAPES = {64: (2, 4, 1, 32, 1), 128: (1, 8, 1, 32, 1), 256: (1, 4, 2, 32, 0), 512: (1, 3, 4, 16, 0)}
 
 def prefill_cost(D, RF, WR, WC, BC, TWO, bytes=4):
@@ -403,14 +409,14 @@ def prefill_cost(D, RF, WR, WC, BC, TWO, bytes=4):
     return dict(rows=8 * RF * WR, threads=32 * WR * WC, registers=own + own * bytes // 4 + 4 * RF * BC // 8,
                 memory=tile + scales + partial)
 
-# %% ../nbs/07_prefill.ipynb #36abcc60
+# %% ../nbs/07_prefill.ipynb #a1320049
 PREFILL_ROWS = 16        # rows of a KV head from which this kernel is used: two 8-row matrices
 
 def prefill_fits(c):
     "Is this `Call` one for the prefill kernel? Many rows, and head dims that are multiples of 8 up to 512"
     return c.L > 1 and c.G * c.L >= PREFILL_ROWS and all(d % 8 == 0 and d <= 512 for d in (c.Dk, c.Dv))
 
-# %% ../nbs/07_prefill.ipynb #b7bd7d14
+# %% ../nbs/07_prefill.ipynb #ad284f40
 def prefill_plan(c, fill=256):
     "(RF, WR, WC, BC, TWO, splits) for a `Call`, aiming at `fill` threadgroups"
     RF, WR, WC, BC, TWO = next(s for d, s in _SHAPES.items() if max(c.Dk, c.Dv) <= d)
@@ -420,7 +426,7 @@ def prefill_plan(c, fill=256):
     tiles = -(-(min(c.window + c.L, c.N) if c.window else c.N if c.per_row else c.length - c.start) // BC)
     return RF, WR, WC, BC, TWO, max(1, min(tiles // 8, -(-fill // groups), 1024))
 
-# %% ../nbs/07_prefill.ipynb #b1fe71c4
+# %% ../nbs/07_prefill.ipynb #d376c7dd
 def _prefill_call(c, shape, splits, **more):
     "Inputs, template arguments and grid of the prefill text"
     RF, WR, WC, BC, TWO = shape
@@ -430,7 +436,7 @@ def _prefill_call(c, shape, splits, **more):
     return _inputs(c, splits), dict(template=list(flags.items()), grid=(splits * threads, tall, c.B * c.Hkv),
                                     threadgroup=(threads, 1, 1))
 
-# %% ../nbs/07_prefill.ipynb #351faa4a
+# %% ../nbs/07_prefill.ipynb #db91c594
 def _whole(c, shape, make, head, **kw):
     "One split: the kernel writes the output"
     ins, go = _prefill_call(c, shape, 1, SINKS=int(c.sinks is not None))
@@ -444,7 +450,7 @@ def _in_parts(c, shape, splits, make, head, **kw):
     f = _kernel(make, 'prefill_parts_' + _types(*ins[:12]), _INPUTS, ('part_m', 'part_l', 'part_o'), PREFILL_TEXT + PREFILL_PARTS, head)
     return f(inputs=ins, output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3, **go, **kw)
 
-# %% ../nbs/07_prefill.ipynb #91927820
+# %% ../nbs/07_prefill.ipynb #07b02848
 def prefill_launch(
     c,                          # a checked call with prefill_fits(c)
     make,                       # a function with mx.fast.metal_kernel's signature
@@ -461,7 +467,7 @@ def prefill_launch(
     if splits == 1: return _whole(c, shape, make, head, **kw)
     return merge_launch(c, _in_parts(c, shape, splits, make, head, **kw), make, header, **kw)
 
-# %% ../nbs/07_prefill.ipynb #8ccd77d3
+# %% ../nbs/07_prefill.ipynb #c3a7a575
 def sdpa_prefill(c):
     "A `Call` on Apple's GPU by the prefill kernel"
     return prefill_launch(c, mx.fast.metal_kernel)
@@ -474,7 +480,7 @@ def sdpa_metal_any(c):
 
 BACKENDS['metal'] = sdpa_metal_any
 
-# %% ../nbs/07_prefill.ipynb #2211a242
+# %% ../nbs/07_prefill.ipynb #f128ab8f
 CUDA_MATRIX = """
 #define UNROLL _Pragma("unroll")
 #define float2(a, b) make_float2(a, b)
@@ -504,7 +510,7 @@ inline void simdgroup_multiply_accumulate(Matrix& d, Matrix a, Matrix b, Matrix 
 }
 """
 
-# %% ../nbs/07_prefill.ipynb #72d03106
+# %% ../nbs/07_prefill.ipynb #ae819760
 def _status(key):
     "A line of /proc/self/status in bytes; 0 where there is none"
     try: return next(int(l.split()[1]) * 1024 for l in open('/proc/self/status') if l.startswith(key))
@@ -520,14 +526,14 @@ def _temporaries(f):
     grown = _status('VmHWM') - rss0 if mx.default_device() == mx.cpu else 0
     return max(mx.get_peak_memory() - mlx0, grown) - out.nbytes, t
 
-# %% ../nbs/07_prefill.ipynb #16d02cef
+# %% ../nbs/07_prefill.ipynb #17b68f44
 def _sight(L, N, causal, window):
     "The same sight for MLX: None, 'causal' or a boolean mask (L, N)"
     if not window: return 'causal' if causal else None
     i, j = mx.arange(N - L, N)[:, None], mx.arange(N)[None]
     return (j <= i) & (j > i - window)
 
-# %% ../nbs/07_prefill.ipynb #408ced0b
+# %% ../nbs/07_prefill.ipynb #6554d49d
 def prefill_ways(Hkv=8, G=4, D=128, L=512, N=8192, dtype=mx.float32, k_axis=-2, causal=False, window=None, seed=0):
     """Name -> a call: one chunk of L queries over N keys (the queries are the last of them), each way there is.
 
@@ -544,7 +550,7 @@ def prefill_ways(Hkv=8, G=4, D=128, L=512, N=8192, dtype=mx.float32, k_axis=-2, 
             'dequantise + SDPA': lambda: f(q, *(mx.dequantize(*x) for x in theirs), scale=scale, mask=mask),
             'mlx-lm int4': lambda: quantised(mx.array(q), *theirs, scale=scale, mask=mask, group_size=64, bits=4)}
 
-# %% ../nbs/07_prefill.ipynb #2d1833cd
+# %% ../nbs/07_prefill.ipynb #84fb386e
 def _seconds(f):
     t = time.perf_counter(); mx.eval(f()); mx.synchronize()
     return time.perf_counter() - t
@@ -562,7 +568,7 @@ def bench_prefill(ways=None, rounds=5, limit=10, **shape):
         if first[n][1] <= limit: took[n].append(_seconds(fns[n]))
     return {n: dict(seconds=sorted(t)[len(t) // 2], rounds=len(t), temporaries=first[n][0]) for n, t in took.items()}
 
-# %% ../nbs/07_prefill.ipynb #cb8e0fa6
+# %% ../nbs/07_prefill.ipynb #f9104b4d
 def prefill_arguments(p):
     "The options of `turboquant-bench prefill` on an argparse parser"
     for n, d in (('Hkv', 8), ('G', 4), ('D', 128), ('L', 512), ('N', 8192), ('k-axis', -2), ('window', 0), ('rounds', 5)):
@@ -570,7 +576,7 @@ def prefill_arguments(p):
     p.add_argument('--dtype', choices=['float32', 'float16', 'bfloat16'], default='float32')
     p.add_argument('--causal', action='store_true'); p.add_argument('--ways', nargs='+'); p.add_argument('--json')
 
-# %% ../nbs/07_prefill.ipynb #00f1163a
+# %% ../nbs/07_prefill.ipynb #c5d85f72
 def _machine():
     "What this runs on"
     from importlib.metadata import version

@@ -6,22 +6,23 @@
 __all__ = ['DENSE_TURN', 'DENSE_ROUND', 'DENSE_PACK', 'DENSE_METAL', 'row_length', 'sketch', 'SignCodes', 'QJL', 'popcount',
            'bit_planes', 'Split', 'outliers', 'dense_encode']
 
-# %% ../nbs/09_qjl.ipynb #08dfdfd9
+# %% ../nbs/09_qjl.ipynb #43234bbd
 import functools, math, re
 import numpy as np
 import mlx.core as mx
+from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/09_qjl.ipynb #743158d3
+# %% ../nbs/09_qjl.ipynb #23d7e6a5
 from .codec import Codec, pack_bits, unpack_bits, row_words, platform, read_bits, _check_int, _check_vectors, _fail
 from .core import _kernel, _small, _types
 
-# %% ../nbs/09_qjl.ipynb #c500cb3e
+# %% ../nbs/09_qjl.ipynb #a380bcf7
 def row_length(d):
     "The mean length of a Gaussian vector of R^d: rows of this length, in uniformly random directions, keep the estimate unbiased"
     return math.sqrt(2)*math.exp(math.lgamma((d + 1)/2) - math.lgamma(d/2))
 
-# %% ../nbs/09_qjl.ipynb #8d9e4ab9
+# %% ../nbs/09_qjl.ipynb #43d87803
 @functools.lru_cache(64)
 def sketch(dim,               # numbers in a vector
            m,                 # rows
@@ -34,7 +35,7 @@ def sketch(dim,               # numbers in a vector
         g = Q*np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None]*row_length(dim)
     return mx.array(g.reshape(-1, dim)[:m].astype(np.float32))
 
-# %% ../nbs/09_qjl.ipynb #bc23e55e
+# %% ../nbs/09_qjl.ipynb #51a55033
 class SignCodes(NamedTuple):
     "`signs`: (..., ceil(m/32)) uint32, a set bit for a sign that is not negative; `norms`: (..., 1) float16"
     signs: mx.array
@@ -46,7 +47,7 @@ def _check_norms(*norms):
     for n in norms:
         if not mx.isfinite(n).all().item(): _fail('x', "with vectors longer than 65504", "lengths that float16 holds")
 
-# %% ../nbs/09_qjl.ipynb #02384b69
+# %% ../nbs/09_qjl.ipynb #206b229f
 class QJL(Codec):
     """Signs of m random projections and the length of each vector: m/dim bits a number, plus 16 a vector.
     Scores are unbiased over seeds; m·Var ≤ π/2·‖q‖²‖k‖². `rows`: 'orthogonal' (in blocks of dim) or 'gaussian'.
@@ -61,7 +62,7 @@ class QJL(Codec):
         self.rows, self.S, self.unit = rows, sketch(self.dim, self.m, self.seed, rows), math.sqrt(math.pi/2)/self.m
         self.code_dim = self.m
 
-# %% ../nbs/09_qjl.ipynb #d55d3ed4
+# %% ../nbs/09_qjl.ipynb #66a0dbe7
 def _sign_codes(x, S):
     "Vectors x (..., d) as SignCodes against the sketch `S` (m, d)"
     y = x @ S.T
@@ -71,17 +72,21 @@ def _signs(c, m):
     "SignCodes as y: (..., m) of ±length"
     return (unpack_bits(c.signs, 1, m).astype(mx.float32)*2 - 1)*c.norms.astype(mx.float32)
 
-# %% ../nbs/09_qjl.ipynb #ae2ab198
-class QJL(QJL):
-    def encode(self, x, check=True):
-        return _encoded(self, x, check)
-    encode.__doc__ = Codec.encode.__doc__
-    def _encode(self, x): return _sign_codes(x, self.S)
-    def _rows(self, c): return _signs(c, self.m)
-    def _query(self, q): return q @ self.S.T*self.unit
-    def _back(self, y): return y @ self.S*self.unit
+# %% ../nbs/09_qjl.ipynb #75342f2b
+@patch
+def encode(self:QJL, x, check=True):
+    "As `Codec.encode`; `check` also refuses lengths that float16 cannot hold, with a ValueError"
+    return _encoded(self, x, check)
+@patch
+def _encode(self:QJL, x): return _sign_codes(x, self.S)
+@patch
+def _rows(self:QJL, c): return _signs(c, self.m)
+@patch
+def _query(self:QJL, q): return q @ self.S.T*self.unit
+@patch
+def _back(self:QJL, y): return y @ self.S*self.unit
 
-# %% ../nbs/09_qjl.ipynb #d0e92e7d
+# %% ../nbs/09_qjl.ipynb #5721f445
 def _encoded(codec, x, check):
     "`encode` for codecs that store lengths in 16 bits: by `_encode_gpu` on a GPU, else by `_encode`"
     _check_vectors('x', x, codec.dim, check)
@@ -90,14 +95,14 @@ def _encoded(codec, x, check):
     if check: _check_norms(*(a for a in c if a.dtype == mx.float16))
     return c
 
-# %% ../nbs/09_qjl.ipynb #6cc315f2
+# %% ../nbs/09_qjl.ipynb #3eb8019e
 def popcount(x):
     "The number of set bits in each uint32 of `x`"
     x = x - ((x >> 1) & 0x55555555)
     x = (x & 0x33333333) + ((x >> 2) & 0x33333333)
     return (((x + (x >> 4)) & 0x0f0f0f0f)*0x01010101) >> 24
 
-# %% ../nbs/09_qjl.ipynb #e307ecc9
+# %% ../nbs/09_qjl.ipynb #b6a65dcf
 def bit_planes(y, planes):
     """Numbers y (..., m) as `planes` rows of signs: (words (..., planes, ceil(m/32)) uint32, step (..., 1) float32), so that
     y ≈ step·Σ 2^j τ_j with τ_j = ±1, the bits of plane j."""
@@ -107,22 +112,22 @@ def bit_planes(y, planes):
     bits = (u[..., None, :] >> mx.arange(planes, dtype=mx.uint32)[:, None]) & 1
     return pack_bits(bits, 1), step
 
-# %% ../nbs/09_qjl.ipynb #f9ed9a1c
-class QJL(QJL):
-    def bit_scores(self, q, c, planes=6):
-        """`scores` by XOR and popcount on the packed words, the query rounded to `planes` bits (1 to 8):
-        (B, Hq, L, N) for `q` (B, Hq, L, dim). ValueError as `scores`, and for `planes` out of range."""
-        _check_int('planes', planes, 1, 8)
-        x = self._heads(self._query(q.astype(mx.float32)), self._check_codes(c), 'q')
-        w, step = bit_planes(x, planes)                                        # (..., L, planes, W)
-        out = 0
-        for j in range(planes):
-            differ = popcount(w[..., :, None, j, :] ^ c.signs[..., None, :, :]).sum(-1)    # (..., L, N)
-            out = out + 2.**j*(self.m - 2*differ.astype(mx.float32))
-        s = out*step*c.norms.astype(mx.float32).swapaxes(-1, -2)
-        return s.reshape(*q.shape[:-1], s.shape[-1])
+# %% ../nbs/09_qjl.ipynb #4f5048de
+@patch
+def bit_scores(self:QJL, q, c, planes=6):
+    """`scores` by XOR and popcount on the packed words, the query rounded to `planes` bits (1 to 8):
+    (B, Hq, L, N) for `q` (B, Hq, L, dim). ValueError as `scores`, and for `planes` out of range."""
+    _check_int('planes', planes, 1, 8)
+    x = self._heads(self._query(q.astype(mx.float32)), self._check_codes(c), 'q')
+    w, step = bit_planes(x, planes)                                        # (..., L, planes, W)
+    out = 0
+    for j in range(planes):
+        differ = popcount(w[..., :, None, j, :] ^ c.signs[..., None, :, :]).sum(-1)    # (..., L, N)
+        out = out + 2.**j*(self.m - 2*differ.astype(mx.float32))
+    s = out*step*c.norms.astype(mx.float32).swapaxes(-1, -2)
+    return s.reshape(*q.shape[:-1], s.shape[-1])
 
-# %% ../nbs/09_qjl.ipynb #1bc057c0
+# %% ../nbs/09_qjl.ipynb #4c43f925
 class Split(Codec):
     """Two codecs side by side: `high` for the channels `channels` of a vector, `low` for the others; scores add.
     `channels`: numbers (n,) or one row a head (Hkv, n), n = high.dim. ValueError for numbers that repeat or do not fit.
@@ -140,18 +145,19 @@ class Split(Codec):
         self.code_dim = _whole(self.high.code_dim) + _whole(self.low.code_dim)
         self._lay_out(np.sort(a, -1))
 
-# %% ../nbs/09_qjl.ipynb #f9295420
-class Split(Split):
-    def _lay_out(self, a):
-        rest = np.array([np.setdiff1d(np.arange(self.dim), r) for r in np.atleast_2d(a)]).reshape(*a.shape[:-1], -1)
-        order = np.concatenate([a, rest], axis=-1)
-        self.order, self.undo = mx.array(order), mx.array(np.argsort(order, axis=-1))
-        self.Codes = _pair_codes(self.high.Codes, self.low.Codes)
-    def _pick(self, x, order):
-        "Channels of `x` (..., D) in another order; heads of x, B·G for each row, take theirs"
-        if order.ndim == 1: return mx.take(x, order, axis=-1)
-        if x.ndim != 4 or x.shape[1] % len(order): _fail('x', f"of shape {x.shape}", f"(B, H, L, D), H a multiple of the {len(order)} heads with channels of their own")
-        return mx.take_along_axis(x, mx.repeat(order, x.shape[1]//len(order), axis=0)[None, :, None], axis=-1)
+# %% ../nbs/09_qjl.ipynb #bfdf9ecd
+@patch
+def _lay_out(self:Split, a):
+    rest = np.array([np.setdiff1d(np.arange(self.dim), r) for r in np.atleast_2d(a)]).reshape(*a.shape[:-1], -1)
+    order = np.concatenate([a, rest], axis=-1)
+    self.order, self.undo = mx.array(order), mx.array(np.argsort(order, axis=-1))
+    self.Codes = _pair_codes(self.high.Codes, self.low.Codes)
+@patch
+def _pick(self:Split, x, order):
+    "Channels of `x` (..., D) in another order; heads of x, B·G for each row, take theirs"
+    if order.ndim == 1: return mx.take(x, order, axis=-1)
+    if x.ndim != 4 or x.shape[1] % len(order): _fail('x', f"of shape {x.shape}", f"(B, H, L, D), H a multiple of the {len(order)} heads with channels of their own")
+    return mx.take_along_axis(x, mx.repeat(order, x.shape[1]//len(order), axis=0)[None, :, None], axis=-1)
 
 @functools.lru_cache(None)
 def _pair_codes(a, b):
@@ -159,43 +165,49 @@ def _pair_codes(a, b):
     names = [f'high_{f}' for f in a._fields] + [f'low_{f}' for f in b._fields]
     return NamedTuple('SplitCodes', [(n, mx.array) for n in names])
 
-# %% ../nbs/09_qjl.ipynb #b0e907d7
-class Split(Split):
-    def _halves(self, c):
-        n = len(self.high.Codes._fields)
-        return self.high.Codes(*c[:n]), self.low.Codes(*c[n:])
-    def _parts(self, x):
-        "The two parts of vectors x (..., dim)"
-        x, n = self._pick(x, self.order), self.high.dim
-        return x[..., :n], x[..., n:]
-    def encode(self, x, check=True):
-        _check_vectors('x', x, self.dim, check)
-        return self.Codes(*(a for p, y in zip((self.high, self.low), self._parts(x)) for a in p.encode(y, check)))
-    encode.__doc__ = Codec.encode.__doc__
-    def _rows(self, c): return mx.concatenate([_padded(p._rows(h)) for p, h in zip((self.high, self.low), self._halves(c))], axis=-1)
-    def _query(self, q): return mx.concatenate([_padded(p._query(y)) for p, y in zip((self.high, self.low), self._parts(q))], axis=-1)
-    def _back(self, y):
-        n = _whole(self.high.code_dim)
-        x = [p._back(z[..., :p.code_dim]) for p, z in zip((self.high, self.low), (y[..., :n], y[..., n:]))]
-        return self._pick(mx.concatenate(x, axis=-1), self.undo)
-    @property
-    def bits_per_value(self):
-        return sum(p.bits_per_value*p.dim for p in (self.high, self.low))/self.dim
-    def config(self):
-        return dict(codec='Split', high=self.high.config(), low=self.low.config(), channels=self.channels)
+# %% ../nbs/09_qjl.ipynb #cbcf12f9
+@patch
+def _halves(self:Split, c):
+    n = len(self.high.Codes._fields)
+    return self.high.Codes(*c[:n]), self.low.Codes(*c[n:])
+@patch
+def _parts(self:Split, x):
+    "The two parts of vectors x (..., dim)"
+    x, n = self._pick(x, self.order), self.high.dim
+    return x[..., :n], x[..., n:]
+@patch
+def encode(self:Split, x, check=True):
+    "As `Codec.encode`, each part by its codec"
+    _check_vectors('x', x, self.dim, check)
+    return self.Codes(*(a for p, y in zip((self.high, self.low), self._parts(x)) for a in p.encode(y, check)))
+@patch
+def _rows(self:Split, c): return mx.concatenate([_padded(p._rows(h)) for p, h in zip((self.high, self.low), self._halves(c))], axis=-1)
+@patch
+def _query(self:Split, q): return mx.concatenate([_padded(p._query(y)) for p, y in zip((self.high, self.low), self._parts(q))], axis=-1)
+@patch
+def _back(self:Split, y):
+    n = _whole(self.high.code_dim)
+    x = [p._back(z[..., :p.code_dim]) for p, z in zip((self.high, self.low), (y[..., :n], y[..., n:]))]
+    return self._pick(mx.concatenate(x, axis=-1), self.undo)
+@patch(as_prop=True)
+def bits_per_value(self:Split):
+    return sum(p.bits_per_value*p.dim for p in (self.high, self.low))/self.dim
+@patch
+def config(self:Split):
+    return dict(codec='Split', high=self.high.config(), low=self.low.config(), channels=self.channels)
 
 def _whole(n): return -(-n//16)*16                              # kernels read code spaces in chunks of 16
 def _padded(x):
     "`x` with zeros up to a whole number of chunks"
     return mx.pad(x, [(0, 0)]*(x.ndim - 1) + [(0, -x.shape[-1] % 16)]) if x.shape[-1] % 16 else x
 
-# %% ../nbs/09_qjl.ipynb #11fe12e7
+# %% ../nbs/09_qjl.ipynb #5ced1829
 def outliers(x, n):
     "The `n` channels of `x` (B, H, N, D) with the largest mean square in each head: integers (H, n)"
     power = mx.square(x.astype(mx.float32)).mean(axis=(0, 2))                     # (H, D)
     return np.sort(np.array(mx.argsort(-power, axis=-1))[:, :n], axis=-1)
 
-# %% ../nbs/09_qjl.ipynb #10b0a063
+# %% ../nbs/09_qjl.ipynb #aa10c4b9
 DENSE_TURN = """
   const int D = dims[0], E = dims[1], WORDS = dims[2], chunk = threadgroup_position_in_grid.x, vec = threadgroup_position_in_grid.y;
   const int lane = thread_index_in_simdgroup, sg = simdgroup_index_in_threadgroup;
@@ -214,7 +226,7 @@ DENSE_TURN = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/09_qjl.ipynb #4b72ad5d
+# %% ../nbs/09_qjl.ipynb #62a734e5
 DENSE_ROUND = """
   if (sg == 0) {
     uint code = 0;
@@ -227,7 +239,7 @@ DENSE_ROUND = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/09_qjl.ipynb #954ade10
+# %% ../nbs/09_qjl.ipynb #3517a64b
 DENSE_PACK = """
   const int word = chunk * BITS + lane;
   if (sg == 0 && lane < BITS && word < WORDS) {
@@ -241,7 +253,7 @@ DENSE_PACK = """
 """
 DENSE_METAL = DENSE_TURN + DENSE_ROUND + DENSE_PACK
 
-# %% ../nbs/09_qjl.ipynb #652c574e
+# %% ../nbs/09_qjl.ipynb #218e2f1c
 def dense_encode(x,               # vectors (..., D), any float dtype
                   turn,            # the matrix W (E, D), float32
                   edges,           # inner edges of the codebook for a unit vector, float32 (2^bits - 1,)
@@ -261,29 +273,29 @@ def dense_encode(x,               # vectors (..., D), any float dtype
         output_dtypes=[mx.uint32, mx.float16, mx.float32], **kw)
     return out.reshape(*lead, W), norms.reshape(*lead, 1), left.reshape(*lead, E) if rest else left
 
-# %% ../nbs/09_qjl.ipynb #9d6fec71
+# %% ../nbs/09_qjl.ipynb #c202ee05
 def _sign_book(): return _small(mx.float32, 0.), _small(mx.float32, -1., 1.)      # the codebook of a sign: its edge, its levels
 
-class QJL(QJL):
-    def _encode_gpu(self, x, make, header=''):
-        "SignCodes of `x` (..., dim) by one kernel"
-        return SignCodes(*dense_encode(x, self.S, *_sign_book(), 1, make, header, equal=True)[:2])
+@patch
+def _encode_gpu(self:QJL, x, make, header=''):
+    "SignCodes of `x` (..., dim) by one kernel"
+    return SignCodes(*dense_encode(x, self.S, *_sign_book(), 1, make, header, equal=True)[:2])
 
-# %% ../nbs/09_qjl.ipynb #6f56e02a
-class QJL(QJL):
-    def loader(self):
-        "Chapter 7b's hole: numbers 16j to 16j + 15 of token n are plus or minus the length"
-        return '''const float s = float(AT(@norms, n, 0));
-      for (int i = 0; i < 16; i++) { const int bit = 16 * j + i; y[i] = (AT(@signs, n, bit >> 5) >> (bit & 31)) & 1u ? s : -s; }
+# %% ../nbs/09_qjl.ipynb #49943ec2
+@patch
+def loader(self:QJL):
+    "Chapter 7b's hole: numbers 16j to 16j + 15 of token n are plus or minus the length"
+    return '''const float s = float(AT(@norms, n, 0));
+  for (int i = 0; i < 16; i++) { const int bit = 16 * j + i; y[i] = (AT(@signs, n, bit >> 5) >> (bit & 31)) & 1u ? s : -s; }
 ''', ()
 
-# %% ../nbs/09_qjl.ipynb #139fccd5
-class Split(Split):
-    def loader(self):
-        "The texts of both codecs behind one test; None where one has none"
-        (h, ht), (l, lt) = (p.loader() or (None, ()) for p in (self.high, self.low))
-        if h is None or l is None: return None
-        n = _whole(self.high.code_dim)//16
-        name = lambda text, part: re.sub(r'@(\w+)', lambda m: m[0] if m[1] == 't' else f'@{part}_{m[1]}', text)
-        low = name(l, 'low').replace('@t[', f'@t[{len(ht)} + ')
-        return f"if (j < {n}) {{ {name(h, 'high')} }} else {{ const int all = j; {{ const int j = all - {n}; {low} }} }}", (*ht, *lt)
+# %% ../nbs/09_qjl.ipynb #63ea85d0
+@patch
+def loader(self:Split):
+    "The texts of both codecs behind one test; None where one has none"
+    (h, ht), (l, lt) = (p.loader() or (None, ()) for p in (self.high, self.low))
+    if h is None or l is None: return None
+    n = _whole(self.high.code_dim)//16
+    name = lambda text, part: re.sub(r'@(\w+)', lambda m: m[0] if m[1] == 't' else f'@{part}_{m[1]}', text)
+    low = name(l, 'low').replace('@t[', f'@t[{len(ht)} + ')
+    return f"if (j < {n}) {{ {name(h, 'high')} }} else {{ const int all = j; {{ const int j = all - {n}; {low} }} }}", (*ht, *lt)

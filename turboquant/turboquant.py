@@ -5,17 +5,18 @@
 # %% auto #0
 __all__ = ['TurboCodes', 'TurboQuant', 'ProdCodes', 'AffineCodes', 'RotInt4']
 
-# %% ../nbs/10_turboquant.ipynb #8840340e
+# %% ../nbs/10_turboquant.ipynb #b219a802
 import functools, math
 import numpy as np
 import mlx.core as mx
+from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/10_turboquant.ipynb #f43df1fc
-from .codec import Codec, rotation, sphere_codebook, pack_bits, unpack_bits, nearest, _fail, _check_int
-from .qjl import QJL, SignCodes, Split, encode_launch, gpu_kernel, outliers, sketch, _check_norms, _norm, _signs, _ZERO
+# %% ../nbs/10_turboquant.ipynb #9099bf03
+from .codec import Codec, rotation, sphere_codebook, pack_bits, unpack_bits, nearest, read_bits, row_words, _fail, _check_int
+from .qjl import QJL, SignCodes, Split, dense_encode, outliers, sketch, _encoded, _norm, _sign_book, _signs
 
-# %% ../nbs/10_turboquant.ipynb #2e185e0c
+# %% ../nbs/10_turboquant.ipynb #3275bc74
 class TurboCodes(NamedTuple):
     "`codes`: (..., words) uint32, b bits a coordinate; `norms`: (..., 1) float16"
     codes: mx.array
@@ -34,7 +35,7 @@ def _matrix(dim, seed):
     mx.eval(W)
     return W
 
-# %% ../nbs/10_turboquant.ipynb #b9f01c8d
+# %% ../nbs/10_turboquant.ipynb #7c96afb3
 class TurboQuant(Codec):
     """TurboQuant: a random turn, then each coordinate rounded on the best codebook for it; 16 bits more a vector for its length.
     `mode`: 'mse', least error; 'prod', unbiased inner products: one bit less of codebook, then QJL of what is left;
@@ -53,56 +54,59 @@ class TurboQuant(Codec):
         self.bits, self.mode, self.rows, self.channels = bits, mode, rows, channels
         self.inner = self._inner()
         self.Codes = self.inner.Codes if self.inner else ProdCodes if mode == 'prod' else TurboCodes
-        if not self.inner: self._setup()
+        if self.inner: self.code_dim = self.inner.code_dim
+        else: self._setup()
 
-# %% ../nbs/10_turboquant.ipynb #b28b3a9c
-class TurboQuant(TurboQuant):
-    def _setup(self):
-        self.b = self.bits - (self.mode == 'prod')                               # bits of the codebook
-        self.W, (self.levels, self.edges) = _matrix(self.dim, self.seed), _book(self.dim, self.b)
-        kept = 1 - self.dim*sphere_codebook(self.dim, 2**self.b).distortion      # E(x·x̂) for unit x
-        self.grow = 1/kept if self.mode == 'unbiased' else 1
-    def _round(self, x):
-        "(codes, exact lengths, turned x) of vectors x (..., dim)"
-        n, y = _norm(x), x @ self.W.T
-        return nearest(y/mx.maximum(n, 1e-30), np.array(self.edges)), n, y
-    def _levels(self, c):
-        return mx.take(self.levels, unpack_bits(c.codes, self.b, self.dim))*c.norms.astype(mx.float32)
+# %% ../nbs/10_turboquant.ipynb #a41a6ca7
+@patch
+def _setup(self:TurboQuant):
+    self.b = self.bits - (self.mode == 'prod')                               # bits of the codebook
+    self.code_dim = self.dim*(2 if self.mode == 'prod' else 1)
+    self.W, (self.levels, self.edges) = _matrix(self.dim, self.seed), _book(self.dim, self.b)
+    kept = 1 - self.dim*sphere_codebook(self.dim, 2**self.b).distortion      # E(x·x̂) for unit x
+    self.grow = 1/kept if self.mode == 'unbiased' else 1
+@patch
+def _round(self:TurboQuant, x):
+    "(codes, exact lengths, turned x) of vectors x (..., dim)"
+    n, y = _norm(x), x @ self.W.T
+    return nearest(y/mx.maximum(n, 1e-30), np.array(self.edges)), n, y
+@patch
+def _levels(self:TurboQuant, c):
+    return mx.take(self.levels, unpack_bits(c.codes, self.b, self.dim))*c.norms.astype(mx.float32)
 
-# %% ../nbs/10_turboquant.ipynb #c22f14e5
-class TurboQuant(TurboQuant):
-    def encode(self, x, check=True):
-        c = super().encode(x, check)
-        if check: _check_norms(*(a for a in c if a.dtype == mx.float16))
-        return c
-    encode.__doc__ = Codec.encode.__doc__
-    @property
-    def bits_per_value(self): return (self.inner or super()).bits_per_value
-    def _encode(self, x):
-        if self.inner: return self.inner._encode(x)
-        if self.mode == 'prod': return self._encode_prod(x)
-        how = gpu_kernel()
-        if how: codes, norms, _ = encode_launch(x, self.W, self.edges, self.levels, self.b, *how)
-        else:
-            codes, norms, _ = self._round(x)
-            codes = pack_bits(codes, self.b)
-        return TurboCodes(codes, (norms.astype(mx.float32)*self.grow if self.grow != 1 else norms).astype(mx.float16))
+# %% ../nbs/10_turboquant.ipynb #18dcf0fb
+@patch
+def encode(self:TurboQuant, x, check=True):
+    "As `Codec.encode`; `check` also refuses lengths that float16 cannot hold, with a ValueError"
+    return self.inner.encode(x, check) if self.inner else _encoded(self, x, check)
+@patch(as_prop=True)
+def bits_per_value(self:TurboQuant):
+    "As `Codec.bits_per_value`"
+    return self.inner.bits_per_value if self.inner else Codec.bits_per_value.fget(self)
+@patch
+def _encode(self:TurboQuant, x):
+    if self.mode == 'prod': return self._encode_prod(x)
+    codes, norms, _ = self._round(x)
+    return TurboCodes(pack_bits(codes, self.b), (norms*self.grow).astype(mx.float16))
 
-# %% ../nbs/10_turboquant.ipynb #dd121c63
-class TurboQuant(TurboQuant):
-    def _rows(self, c):
-        if self.inner: return self.inner._rows(c)
-        return self._rows_prod(c) if self.mode == 'prod' else self._levels(c)
-    def _query(self, q):
-        if self.inner: return self.inner._query(q)
-        y = q @ self.W.T
-        return self._query_prod(y) if self.mode == 'prod' else y
-    def _back(self, y):
-        if self.inner: return self.inner._back(y)
-        return (self._back_prod(y) if self.mode == 'prod' else y) @ self.W
-    def _inner(self): return None                                                # both below: other bits, and prod with one bit
+# %% ../nbs/10_turboquant.ipynb #dfe7e841
+@patch
+def _rows(self:TurboQuant, c):
+    if self.inner: return self.inner._rows(c)
+    return self._rows_prod(c) if self.mode == 'prod' else self._levels(c)
+@patch
+def _query(self:TurboQuant, q):
+    if self.inner: return self.inner._query(q)
+    y = q @ self.W.T
+    return self._query_prod(y) if self.mode == 'prod' else y
+@patch
+def _back(self:TurboQuant, y):
+    if self.inner: return self.inner._back(y)
+    return (self._back_prod(y) if self.mode == 'prod' else y) @ self.W
+@patch
+def _inner(self:TurboQuant): return None                       # another codec that does the work, for half bits and one-bit prod: below
 
-# %% ../nbs/10_turboquant.ipynb #165ab267
+# %% ../nbs/10_turboquant.ipynb #960602ba
 class ProdCodes(NamedTuple):
     "`codes` and `norms` as TurboCodes, of b - 1 bits; `signs`: (..., ceil(d/32)) uint32 and `rests`: (..., 1) float16, of what is left"
     codes: mx.array
@@ -110,43 +114,42 @@ class ProdCodes(NamedTuple):
     signs: mx.array
     rests: mx.array
 
-# %% ../nbs/10_turboquant.ipynb #506ce8d7
-class TurboQuant(TurboQuant):
-    def _sketch(self): return sketch(self.dim, self.dim, (self.seed + 1) % 2**32, self.rows)
-    def _encode_prod(self, x):
-        how = gpu_kernel()
-        if how:
-            codes, norms, rest = encode_launch(x, self.W, self.edges, self.levels, self.b, *how, rest=True)
-            signs, rests, _ = encode_launch(rest, self._sketch(), *_ZERO(), 1, *how, equal=True)
-            return ProdCodes(codes, norms, signs, rests)
-        codes, n, y = self._round(x)
-        rest = y - mx.take(self.levels, codes)*n
-        return ProdCodes(pack_bits(codes, self.b), n.astype(mx.float16), pack_bits(rest @ self._sketch().T >= 0, 1), _norm(rest).astype(mx.float16))
+# %% ../nbs/10_turboquant.ipynb #97b7959e
+@patch
+def _sketch(self:TurboQuant): return sketch(self.dim, self.dim, (self.seed + 1) % 2**32, self.rows)
+@patch
+def _encode_prod(self:TurboQuant, x):
+    codes, n, y = self._round(x)
+    rest = y - mx.take(self.levels, codes)*n
+    return ProdCodes(pack_bits(codes, self.b), n.astype(mx.float16), pack_bits(rest @ self._sketch().T >= 0, 1), _norm(rest).astype(mx.float16))
 
-# %% ../nbs/10_turboquant.ipynb #76d31adb
-class TurboQuant(TurboQuant):
-    def _rows_prod(self, c): return mx.concatenate([self._levels(c), _signs(SignCodes(c.signs, c.rests), self.dim)], axis=-1)
-    def _query_prod(self, y): return mx.concatenate([y, y @ self._sketch().T*(math.sqrt(math.pi/2)/self.dim)], axis=-1)
-    def _back_prod(self, y): return y[..., :self.dim] + y[..., self.dim:] @ self._sketch()*(math.sqrt(math.pi/2)/self.dim)
+# %% ../nbs/10_turboquant.ipynb #49b162e5
+@patch
+def _rows_prod(self:TurboQuant, c): return mx.concatenate([self._levels(c), _signs(SignCodes(c.signs, c.rests), self.dim)], axis=-1)
+@patch
+def _query_prod(self:TurboQuant, y): return mx.concatenate([y, y @ self._sketch().T*(math.sqrt(math.pi/2)/self.dim)], axis=-1)
+@patch
+def _back_prod(self:TurboQuant, y): return y[..., :self.dim] + y[..., self.dim:] @ self._sketch()*(math.sqrt(math.pi/2)/self.dim)
 
-# %% ../nbs/10_turboquant.ipynb #837072dc
-class TurboQuant(TurboQuant):
-    def _inner(self):
-        if self.bits in (2.5, 3.5):
-            lo, n = int(self.bits), self.dim//4
-            channels = np.arange(n) if self.channels is None else np.array(self.channels)
-            self.channels = None if self.channels is None else channels.tolist()
-            part = lambda d, b, s: TurboQuant(d, b, self.mode, (self.seed + s) % 2**32, self.rows) if b <= 4 else _Five(d, self.mode, self.seed)
-            return Split(part(n, lo + 2, 0), part(self.dim - n, lo, 2), channels)
-        if self.channels is not None: _fail('channels', f"{np.array(self.channels).tolist()!r:.40}", "None: only 2.5 and 3.5 bits tell channels apart")
-        return QJL(self.dim, self.dim, (self.seed + 1) % 2**32, self.rows) if self.mode == 'prod' and self.bits == 1 else None
+# %% ../nbs/10_turboquant.ipynb #3bd195ff
+@patch
+def _inner(self:TurboQuant):
+    if self.bits in (2.5, 3.5):
+        lo, n = int(self.bits), self.dim//4
+        channels = np.arange(n) if self.channels is None else np.array(self.channels)
+        self.channels = None if self.channels is None else channels.tolist()
+        part = lambda d, b, s: TurboQuant(d, b, self.mode, (self.seed + s) % 2**32, self.rows) if b <= 4 else _Five(d, self.mode, self.seed)
+        return Split(part(n, lo + 2, 0), part(self.dim - n, lo, 2), channels)
+    if self.channels is not None: _fail('channels', f"{np.array(self.channels).tolist()!r:.40}", "None: only 2.5 and 3.5 bits tell channels apart")
+    return QJL(self.dim, self.dim, (self.seed + 1) % 2**32, self.rows) if self.mode == 'prod' and self.bits == 1 else None
 
-    def fit(self, x):
-        "This codec with its outlier channels chosen on the sample `x` (B, Hkv, N, dim); itself where none are told apart"
-        if self.bits not in (2.5, 3.5) or self.channels is not None: return self
-        return TurboQuant(self.dim, self.bits, self.mode, self.seed, self.rows, outliers(x, self.dim//4).tolist())
+@patch
+def fit(self:TurboQuant, x):
+    "This codec with its outlier channels chosen on the sample `x` (B, Hkv, N, dim); itself where none are told apart"
+    if self.bits not in (2.5, 3.5) or self.channels is not None: return self
+    return TurboQuant(self.dim, self.bits, self.mode, self.seed, self.rows, outliers(x, self.dim//4).tolist())
 
-# %% ../nbs/10_turboquant.ipynb #f8043c04
+# %% ../nbs/10_turboquant.ipynb #459e12b8
 class _Five(TurboQuant):
     "The five-bit part of a 3.5-bit codec"
     options = ('dim', 'mode', 'seed', 'rows')
@@ -156,7 +159,7 @@ class _Five(TurboQuant):
         self.Codes = ProdCodes if mode == 'prod' else TurboCodes
         self._setup()
 
-# %% ../nbs/10_turboquant.ipynb #f2b13865
+# %% ../nbs/10_turboquant.ipynb #738cd41e
 class AffineCodes(NamedTuple):
     "`codes`: (..., words) uint32; `scales`, `biases`: (..., D/g) float16"
     codes: mx.array
@@ -165,7 +168,7 @@ class AffineCodes(NamedTuple):
 
 def _group(dim): return max(g for g in range(1, 65) if dim % g == 0)
 
-# %% ../nbs/10_turboquant.ipynb #f5953549
+# %% ../nbs/10_turboquant.ipynb #c0f656e5
 class RotInt4(Codec):
     """A random turn, then min–max rounding: x ≈ scale·code + bias in groups of `group_size` (the largest divisor of dim up to 64).
     `turn`: 'auto' (Hadamard where there is one), 'qr', or 'none': plain affine codes. ValueError for an argument out of range."""
@@ -179,16 +182,78 @@ class RotInt4(Codec):
     def _query(self, q): return q if self.turn == 'none' else self.rotation.apply(q)
     def _back(self, y): return y if self.turn == 'none' else self.rotation.inverse(y)
 
-# %% ../nbs/10_turboquant.ipynb #ae05a1b4
-class RotInt4(RotInt4):
-    def _encode(self, x):
-        y, top = self._query(x), 2**self.bits - 1
-        g = y.reshape(*y.shape[:-1], -1, self.group_size)
-        lo, hi = g.min(-1, keepdims=True), g.max(-1, keepdims=True)
-        b, s = lo.astype(mx.float16), ((hi - lo)/top).astype(mx.float16)
-        step = mx.maximum(s.astype(mx.float32), 1e-7)
-        c = mx.clip(mx.round((g - b.astype(mx.float32))/step), 0, top)
-        return AffineCodes(pack_bits(c.astype(mx.uint32).reshape(y.shape), self.bits), s.squeeze(-1), b.squeeze(-1))
-    def _rows(self, c):
-        wide = lambda a: mx.repeat(a.astype(mx.float32), self.group_size, axis=-1)
-        return unpack_bits(c.codes, self.bits, self.dim).astype(mx.float32)*wide(c.scales) + wide(c.biases)
+# %% ../nbs/10_turboquant.ipynb #b1599418
+@patch
+def _encode(self:RotInt4, x):
+    y, top = self._query(x), 2**self.bits - 1
+    g = y.reshape(*y.shape[:-1], -1, self.group_size)
+    lo, hi = g.min(-1, keepdims=True), g.max(-1, keepdims=True)
+    b, s = lo.astype(mx.float16), ((hi - lo)/top).astype(mx.float16)
+    step = mx.maximum(s.astype(mx.float32), 1e-7)
+    c = mx.clip(mx.round((g - b.astype(mx.float32))/step), 0, top)
+    return AffineCodes(pack_bits(c.astype(mx.uint32).reshape(y.shape), self.bits), s.squeeze(-1), b.squeeze(-1))
+@patch
+def _rows(self:RotInt4, c):
+    wide = lambda a: mx.repeat(a.astype(mx.float32), self.group_size, axis=-1)
+    return unpack_bits(c.codes, self.bits, self.dim).astype(mx.float32)*wide(c.scales) + wide(c.biases)
+
+# %% ../nbs/10_turboquant.ipynb #1ebb1120
+@patch
+def _encode_gpu(self:TurboQuant, x, make, header=''):
+    "The codes of `x` (..., dim) by one kernel, or two for prod"
+    prod = self.mode == 'prod'
+    codes, norms, rest = dense_encode(x, self.W, self.edges, self.levels, self.b, make, header, rest=prod)
+    if prod: return ProdCodes(codes, norms, *dense_encode(rest, self._sketch(), *_sign_book(), 1, make, header, equal=True)[:2])
+    return TurboCodes(codes, norms if self.grow == 1 else (norms.astype(mx.float32)*self.grow).astype(mx.float16))
+
+# %% ../nbs/10_turboquant.ipynb #939d69a6
+@patch
+def encoder(self:RotInt4):
+    "Chapter 7b's hole for encoding; None without a turn"
+    if self.turn == 'none': return None
+    g, n, top = self.group_size, self.dim//self.group_size, 2**self.bits - 1
+    text = f"""
+  for (int i = tid; i < V * {n}; i += THREADS) {{
+    const int u = i / {n}, j = i % {n};
+    float lo = xs[u * D + j * {g}] * NORM, hi = lo;
+    for (int d = 1; d < {g}; d++) {{ const float a = xs[u * D + j * {g} + d] * NORM; lo = a < lo ? a : lo; hi = a > hi ? a : hi; }}
+    const SCALE bias = SCALE(lo), scale = SCALE((hi - lo) / {top}.0f);
+    const float step = metal::max(float(scale), 1e-7f);
+    for (int d = 0; d < {g}; d++) {{
+      const float a = (xs[u * D + j * {g} + d] * NORM - float(bias)) / step + 0.5f;
+      cs[u * FIELDS + j * {g} + d] = a < 0 ? 0 : a > {top} ? {top} : uint(a);
+    }}
+    if (row0 + u < R) {{ scales[long(row0 + u) * {n} + j] = scale; biases[long(row0 + u) * {n} + j] = bias; }}
+  }}
+""".replace('SCALE', 'half')
+    return dict(text=text, table=(), runs=[(self.dim, self.bits)], packed=('codes', 32),
+                arrays=dict(codes=(row_words(self.bits, self.dim), mx.uint32), scales=(n, mx.float16), biases=(n, mx.float16)))
+
+# %% ../nbs/10_turboquant.ipynb #e814e041
+def _lookup(bits, dim):
+    "Metal text: 16 numbers out of codes of `bits` bits, by a table, times the length of token n; zeros beyond `dim`"
+    code = f"s * @t[{read_bits('@codes', bits)}]"
+    if dim % 16: code = f"16 * j + i < {dim} ? {code} : 0.0f"
+    return f"const float s = float(AT(@norms, n, 0));\n      for (int i = 0; i < 16; i++) {{ const int bit = (16 * j + i) * {bits}; y[i] = {code}; }}\n"
+
+@patch
+def loader(self:TurboQuant):
+    "Chapter 7b's hole for attention: codes by the codebook, and behind them, for prod, the signs of what is left"
+    if self.inner: return self.inner.loader()
+    text, table = _lookup(self.b, self.dim), np.array(self.levels).tolist()
+    if self.mode != 'prod': return text, table
+    if self.dim % 16: return None
+    return f"""if (j < {self.dim//16}) {{ {text} }} else {{
+    const float s = float(AT(@rests, n, 0));
+    for (int i = 0; i < 16; i++) {{ const int bit = 16 * j + i - {self.dim}; y[i] = (AT(@signs, n, bit >> 5) >> (bit & 31)) & 1u ? s : -s; }}
+  }}""", table
+
+# %% ../nbs/10_turboquant.ipynb #c8ad4dbd
+@patch
+def loader(self:RotInt4):
+    "Chapter 7b's hole for attention: scale times code plus bias"
+    code = f"uint({read_bits('@codes', self.bits)})"
+    return f"""for (int i = 0; i < 16; i++) {{
+    const int d = 16 * j + i, bit = d * {self.bits}, g = d / {self.group_size};
+    y[i] = float(AT(@scales, n, g)) * float({code}) + float(AT(@biases, n, g));
+  }}""", ()

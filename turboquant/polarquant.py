@@ -5,17 +5,17 @@
 # %% auto #0
 __all__ = ['polar', 'unpolar', 'angle_density', 'angle_codebook', 'kept', 'expected_mse', 'PolarCodes', 'PolarQuant', 'kmeans']
 
-# %% ../nbs/08_polarquant.ipynb #4cc0fa54
+# %% ../nbs/08_polarquant.ipynb #16ee2f45
 import functools
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/08_polarquant.ipynb #bcfde713
+# %% ../nbs/08_polarquant.ipynb #47ee8aff
 from .codec import Codec, lloyd_max, nearest, pack_bits, read_bits, row_words, unpack_bits, _cells, _check_int, _fail
 
-# %% ../nbs/08_polarquant.ipynb #8368c220
+# %% ../nbs/08_polarquant.ipynb #f794819b
 def _children(r, c, s):
     "Each radius times the cosine and the sine of its angle: twice as many numbers, pair by pair"
     return mx.stack([r*c, r*s], axis=-1).reshape(*r.shape[:-1], 2*r.shape[-1])
@@ -39,7 +39,7 @@ def unpolar(angles, r):
     for t in reversed(angles): r = _children(r, mx.cos(t), mx.sin(t))
     return r
 
-# %% ../nbs/08_polarquant.ipynb #837a0a71
+# %% ../nbs/08_polarquant.ipynb #7319898b
 @functools.lru_cache(None)
 def angle_density(level):
     "The density of a level's angle for a Gaussian vector, up to a factor: sin(2ψ)^(2^(level-1) - 1) on [0, π/2]; 1 on level 1"
@@ -51,7 +51,7 @@ def angle_codebook(level, bits):
     "The best 2^bits angles of a level: `lloyd_max` on its density"
     return lloyd_max(angle_density(level), 0., 2*np.pi if level == 1 else np.pi/2, 2**bits)
 
-# %% ../nbs/08_polarquant.ipynb #e21863f2
+# %% ../nbs/08_polarquant.ipynb #f34904cb
 @functools.lru_cache(None)
 def kept(level, bits):
     "ρ, how much of the direction a level keeps: the mean of cos(ψ - its centroid)"
@@ -63,7 +63,7 @@ def expected_mse(bits=(4, 2, 2, 2)):
     "The relative squared error 2(1 - Πρ) of Gaussian vectors with these bits for the levels, the radius exact"
     return 2*(1 - math.prod(kept(l, b) for l, b in enumerate(bits, 1)))
 
-# %% ../nbs/08_polarquant.ipynb #c5cb0c9a
+# %% ../nbs/08_polarquant.ipynb #027812eb
 class PolarCodes(NamedTuple):
     "`angles` (..., N, bytes) uint8: a token's angle codes, level after level, bit-tight; `radius` (..., N, dim/2^levels) float16"
     angles: mx.array
@@ -84,7 +84,7 @@ class PolarQuant(Codec):
         self.books = books and tuple(tuple(map(float, b)) for b in books)
         self._set_books(self.books or [angle_codebook(l, b).centroids for l, b in enumerate(self.bits, 1)])
 
-# %% ../nbs/08_polarquant.ipynb #08f9f36e
+# %% ../nbs/08_polarquant.ipynb #d1470bd0
 def _check_book(l, c, n):
     top = 2*np.pi if l == 0 else np.pi/2
     if c.shape != (n,) or not np.all(np.diff(c) > 0) or not 0 <= c[0] <= c[-1] <= top:
@@ -101,7 +101,7 @@ def _set_books(self:PolarQuant, books):
     self.counts = [self.dim >> l for l in range(1, self.levels + 1)]
     self.widths = tuple(b for b, n in zip(self.bits, self.counts) for _ in range(n))
 
-# %% ../nbs/08_polarquant.ipynb #a6ec32c9
+# %% ../nbs/08_polarquant.ipynb #f55460bb
 @patch
 def _encode(self:PolarQuant, x):
     angles, r = polar(self.rotation.apply(x), self.levels)
@@ -121,7 +121,7 @@ def _rows(self:PolarQuant, c):
     for i, (cos, sin) in reversed(list(zip(self._levels(c), self.cos_sin))): y = _children(y, cos[i], sin[i])
     return y
 
-# %% ../nbs/08_polarquant.ipynb #64f1a534
+# %% ../nbs/08_polarquant.ipynb #f652feef
 @patch
 def encode(self:PolarQuant, x, check=True):
     """`x` (B, Hkv, N, dim) or (..., dim) as `PolarCodes`. `check=False` does not look at the numbers (looking waits for them).
@@ -130,7 +130,7 @@ def encode(self:PolarQuant, x, check=True):
     if check and not mx.all(mx.isfinite(c.radius)).item(): _fail('x', "with a block whose norm is over 65504", "norms that float16 can hold")
     return c
 
-# %% ../nbs/08_polarquant.ipynb #8de31846
+# %% ../nbs/08_polarquant.ipynb #62599508
 @patch
 def loader(self:PolarQuant):
     "Sixteen numbers from 16/block radii and their trees, by a table of cosines and sines. None for blocks over 16."
@@ -148,7 +148,7 @@ def loader(self:PolarQuant):
         table += np.stack([np.cos(self.centroids[l]), np.sin(self.centroids[l])], -1).ravel().tolist()
     return text, table
 
-# %% ../nbs/08_polarquant.ipynb #d6a532d8
+# %% ../nbs/08_polarquant.ipynb #88d3bf0f
 def _level_text(l, each, edges, first, at):
     "Text that turns the 2·each radii of level l into codes and each radii; edges' cosines and sines stand in the table from `at` on"
     above = f"p * tab[{at} + 2 * e] - o * tab[{at + 1} + 2 * e] > 0"
@@ -162,7 +162,7 @@ def _level_text(l, each, edges, first, at):
       r[i] = metal::sqrt(o * o + p * p);
     }}"""
 
-# %% ../nbs/08_polarquant.ipynb #bf668942
+# %% ../nbs/08_polarquant.ipynb #a5a3527f
 @patch
 def encoder(self:PolarQuant):
     "A thread a block; see `Codec.encoder`"
@@ -181,7 +181,7 @@ def encoder(self:PolarQuant):
     return dict(text=text, table=table, runs=list(zip(self.counts, self.bits)), packed=('angles', 8),
                 arrays=dict(angles=(row_words(self.widths, len(self.widths), 8), mx.uint8), radius=(nb, mx.float16)))
 
-# %% ../nbs/08_polarquant.ipynb #ec3ab4dd
+# %% ../nbs/08_polarquant.ipynb #c1ee5bd6
 def kmeans(data, centroids, steps=300):
     "Lloyd's method on numbers: rising `centroids` moved, each to the mean of the `data` nearest to it, until they stand still"
     z = np.sort(np.asarray(data, dtype=np.float64).ravel())

@@ -9,24 +9,24 @@ __all__ = ['FLOATS', 'CODEC_HEADER', 'CODEC_SETUP', 'CODEC_SCORES', 'CODEC_SOFTM
            'Codec', 'cut', 'join', 'tokens', 'state_ops', 'codec_text', 'kernel_fits', 'read_bits', 'state_launch',
            'encode_launch', 'platform', 'attend_state', 'EncodeSpeed', 'bench_encode', 'write_tensors', 'read_tensors']
 
-# %% ../nbs/07b_codec.ipynb #0d98c691
+# %% ../nbs/07b_codec.ipynb #83b655a4
 import functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, time
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/07b_codec.ipynb #beb954b6
+# %% ../nbs/07b_codec.ipynb #b4087ee6
 from .core import SDPA_LOADS, _kernel, _small, _types
 from .online_softmax import State, empty_state, finish, merge, update
 
-# %% ../nbs/07b_codec.ipynb #66c875bb
+# %% ../nbs/07b_codec.ipynb #dac5903e
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 def _check_int(name, x, lo, hi):
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or not lo <= x <= hi: _fail(name, repr(x), f"an integer from {lo} to {hi}")
     return int(x)
 
-# %% ../nbs/07b_codec.ipynb #089b7e16
+# %% ../nbs/07b_codec.ipynb #04666fde
 def _prime(q): return q > 1 and all(q % i for i in range(2, int(q**.5) + 1))
 
 @functools.lru_cache(None)
@@ -40,7 +40,7 @@ def paley(m):
     S[1:, 1:] = chi[(np.arange(q)[:, None] - np.arange(q)) % q]
     return S + np.eye(m)
 
-# %% ../nbs/07b_codec.ipynb #e4f6e083
+# %% ../nbs/07b_codec.ipynb #fdf6f8f5
 def _split(dim):
     "dim = m·2^k with a Hadamard matrix of order m at hand: (m, 2^k); None where there is none"
     m = dim // (dim & -dim)                                    # the odd part
@@ -50,7 +50,7 @@ def _split(dim):
         m *= 2
     return None
 
-# %% ../nbs/07b_codec.ipynb #d557e395
+# %% ../nbs/07b_codec.ipynb #cfeb73ae
 class Rotation:
     """A random rotation of R^dim, the same for the same seed on every machine.
     `kind`: 'qr', a uniformly random one (dim² multiplications a vector); 'hadamard', random signs and then a Hadamard
@@ -64,7 +64,7 @@ class Rotation:
         self._draw(np.random.RandomState(self.seed))           # NumPy has promised never to change its stream
     def __repr__(self): return f"Rotation(dim={self.dim}, seed={self.seed}, kind={self.kind!r})"
 
-# %% ../nbs/07b_codec.ipynb #dc5efbf7
+# %% ../nbs/07b_codec.ipynb #c9cf5150
 @patch
 def _draw(self:Rotation, rng):
     "The random signs, or the random matrix"
@@ -82,7 +82,7 @@ def _hadamard(self:Rotation, x, inverse):
         y = (P.T if inverse else P) @ y
     return y.reshape(x.shape)
 
-# %% ../nbs/07b_codec.ipynb #d1bbec7e
+# %% ../nbs/07b_codec.ipynb #d3d61577
 @patch
 def apply(self:Rotation, x):
     "`x` (..., dim) turned, in float32"
@@ -100,7 +100,7 @@ def rotation(dim, seed=0, kind='auto'):
     "The `Rotation` of these arguments, made once"
     return Rotation(dim, seed, kind)
 
-# %% ../nbs/07b_codec.ipynb #e1fb1a16
+# %% ../nbs/07b_codec.ipynb #9c1f8915
 class Codebook(NamedTuple):
     "`centroids` (n,), rising; the `edges` (n - 1,) between their cells; the `distortion` E(x - c)²: all float64"
     centroids: np.ndarray
@@ -117,7 +117,7 @@ def _cells(p, edges, panels=4):
     x = (mid + half*_nodes).reshape(len(cuts), -1)
     return x, (half*_weights).reshape(len(cuts), -1)*p(x)
 
-# %% ../nbs/07b_codec.ipynb #ff8de4a8
+# %% ../nbs/07b_codec.ipynb #9102ca32
 def _support(p, lo, hi):
     "The part of [lo, hi] that carries the mass, and the density on a grid"
     x = np.linspace(lo, hi, 2**14 + 1)
@@ -131,7 +131,7 @@ def _start(x, y, levels):
     cum = np.cumsum(np.cbrt(y))
     return np.interp((np.arange(levels) + .5)/levels, cum/cum[-1], x)
 
-# %% ../nbs/07b_codec.ipynb #639b5f0a
+# %% ../nbs/07b_codec.ipynb #f1a5d6b3
 def _newton(p, c, e, mass, mean):
     "One Newton step on mass · (c - mean) = 0; Lloyd's own step, `mean`, where Newton's would leave the order"
     pe, i = p(e[1:-1]), np.arange(len(c) - 1)
@@ -142,7 +142,7 @@ def _newton(p, c, e, mass, mean):
     new = c - np.linalg.solve(J, mass*(c - mean))
     return new if np.all(np.diff(new) > 0) and new[0] > e[0] and new[-1] < e[-1] else mean
 
-# %% ../nbs/07b_codec.ipynb #91cdb6d2
+# %% ../nbs/07b_codec.ipynb #66c123eb
 @functools.lru_cache(256)
 def lloyd_max(density, lo, hi, levels):
     """The `Codebook` of `levels` centroids that rounds a number of this density with the least mean squared error.
@@ -159,7 +159,7 @@ def lloyd_max(density, lo, hi, levels):
         c = _newton(density, c, e, mass, mean) if step > 20 and levels > 1 else mean
     return Codebook(c, e[1:-1], float((w*(z - c[:, None])**2).sum()/mass.sum()))
 
-# %% ../nbs/07b_codec.ipynb #aed5f845
+# %% ../nbs/07b_codec.ipynb #0c18a7d1
 @functools.lru_cache(None)
 def sphere_density(d):
     "The density of one coordinate of a uniformly random unit vector of R^d, up to a factor: (1 - x²)^((d-3)/2) on [-1, 1]"
@@ -171,14 +171,14 @@ def sphere_codebook(d, levels):
     "The `Codebook` of `levels` centroids for one coordinate of a random unit vector of R^d"
     return lloyd_max(sphere_density(d), -1., 1., levels)
 
-# %% ../nbs/07b_codec.ipynb #6a35b6f4
+# %% ../nbs/07b_codec.ipynb #9ac72369
 def nearest(x, edges):
     "The number (uint8) of the cell of each `x`, given the inner `edges` of up to 256 cells"
     x, i = x.astype(mx.float32), mx.zeros(x.shape, dtype=mx.uint8)
     for e in np.asarray(edges, dtype=np.float64).tolist(): i = i + (x > e)
     return i
 
-# %% ../nbs/07b_codec.ipynb #deae0bc8
+# %% ../nbs/07b_codec.ipynb #d883c21b
 _words = {8: mx.uint8, 16: mx.uint16, 32: mx.uint32}
 
 def _widths(bits, n):
@@ -192,7 +192,7 @@ def row_words(bits, n, word=32):
     "How many words of `word` bits hold `n` values of `bits` bits each (an int, or one width a value)"
     return -(-sum(_widths(bits, n))//word)
 
-# %% ../nbs/07b_codec.ipynb #7065e282
+# %% ../nbs/07b_codec.ipynb #e85b656d
 @functools.lru_cache(256)
 def _pack_table(widths, word):
     "For each word: the values with bits in it, and their shifts, right and then left"
@@ -203,7 +203,7 @@ def _pack_table(widths, word):
     t = np.array([r + [(0, 31, 0)]*(K - len(r)) for r in rows], dtype=np.uint32)     # a shift by 31: nothing
     return tuple(mx.array(t[..., j]) for j in range(3))
 
-# %% ../nbs/07b_codec.ipynb #fff17662
+# %% ../nbs/07b_codec.ipynb #0af2b447
 @functools.lru_cache(256)
 def _unpack_table(widths, word):
     "For each value: the word of its first bit, the next word, its shift and its mask"
@@ -218,7 +218,7 @@ def _runs(widths, word):
     runs = [(w, len(list(g))) for w, g in itertools.groupby(widths)]
     return runs if all(word % w == 0 and w*n % word == 0 for w, n in runs) else None
 
-# %% ../nbs/07b_codec.ipynb #70cba51c
+# %% ../nbs/07b_codec.ipynb #5d7e4d87
 def _pack_run(x, b, word):
     x = x.reshape(*x.shape[:-1], x.shape[-1]*b//word, word//b)
     return (x << mx.arange(0, word, b, dtype=mx.uint32)).sum(axis=-1)
@@ -236,20 +236,24 @@ def pack_bits(idx, bits, word=32):
         x = ((mx.take(x, i, axis=-1) >> right) << left).sum(axis=-1)
     return x.astype(_words[word])
 
-# %% ../nbs/07b_codec.ipynb #054a924e
+# %% ../nbs/07b_codec.ipynb #b0b85bd0
+def _unpack_run(x, b, word):
+    y = (x[..., None] >> mx.arange(0, word, b, dtype=mx.uint32)) & mx.array(2**b - 1, dtype=mx.uint32)
+    return y.reshape(*x.shape[:-1], x.shape[-1]*word//b)
+
 def unpack_bits(words, bits, n):
     "The `n` integers (uint32) that `pack_bits` laid into `words` (..., row_words). ValueError for rows of another length."
     if words.dtype not in _words.values(): _fail('words', f"of dtype {words.dtype}", "uint8, uint16 or uint32")
     word, w = 8*words.itemsize, _widths(bits, n)
     if words.shape[-1] != row_words(bits, n, word): _fail('words', f"rows of {words.shape[-1]}", f"rows of {row_words(bits, n, word)} for {n} values")
     x = words.astype(mx.uint32)
-    if len(set(w)) == 1 and _runs(w, word):
-        x = (x[..., None] >> mx.arange(0, word, w[0], dtype=mx.uint32)) & mx.array(2**w[0] - 1, dtype=mx.uint32)
-        return x.reshape(*words.shape[:-1], n)
+    if runs := _runs(w, word):
+        at = np.cumsum([0] + [b*k//word for b, k in runs]).tolist()
+        return mx.concatenate([_unpack_run(x[..., i:j], b, word) for (b, _), i, j in zip(runs, at, at[1:])], axis=-1)
     lo, hi, s, mask = _unpack_table(w, word)
     return ((mx.take(x, lo, axis=-1) >> s) | ((mx.take(x, hi, axis=-1) << (word - 1 - s)) << 1)) & mask
 
-# %% ../nbs/07b_codec.ipynb #6f0967fa
+# %% ../nbs/07b_codec.ipynb #218d10bf
 FLOATS = mx.float32, mx.float16, mx.bfloat16
 _codecs = {}
 
@@ -274,7 +278,7 @@ class Codec:
     def _back(self, y): return self.rotation.inverse(y)
     def __repr__(self): return f"{type(self).__name__}({', '.join(f'{o}={getattr(self, o)!r}' for o in self.options)})"
 
-# %% ../nbs/07b_codec.ipynb #c3a61250
+# %% ../nbs/07b_codec.ipynb #51c616d7
 def _check_vectors(name, x, dim, finite):
     if not isinstance(x, mx.array): _fail(name, f"a {type(x).__name__}", "an mx.array")
     if x.dtype not in FLOATS: _fail(name, f"of dtype {x.dtype}", "float32, float16 or bfloat16")
@@ -286,7 +290,7 @@ def _check_codes(self:Codec, c):
     if type(c) is not self.Codes: _fail('c', f"a {type(c).__name__}", f"what encode of {self!r} returned")
     return c
 
-# %% ../nbs/07b_codec.ipynb #a9ed3559
+# %% ../nbs/07b_codec.ipynb #bfcc82d7
 def _each(f, *cs): return type(cs[0])(*(f(*a) for a in zip(*cs)))
 
 def cut(c, a, b):
@@ -301,7 +305,7 @@ def tokens(c):
     "How many tokens the codes `c` hold"
     return c[0].shape[-2]
 
-# %% ../nbs/07b_codec.ipynb #20f52747
+# %% ../nbs/07b_codec.ipynb #1d1476e1
 @patch
 def encode(self:Codec, x, check=True):
     """`x` (B, Hkv, N, dim) or (..., dim) as `Codes`: arrays (..., width), which keep all axes of x but the last.
@@ -314,7 +318,7 @@ def decode(self:Codec, c, dtype=mx.float32):
     "The vectors (..., dim) that the codes `c` stand for"
     return self._back(self._rows(self._check_codes(c))).astype(dtype)
 
-# %% ../nbs/07b_codec.ipynb #f37945f8
+# %% ../nbs/07b_codec.ipynb #bac05e2d
 @patch
 def nbytes(self:Codec, c):
     "Bytes that the codes `c` take"
@@ -326,7 +330,7 @@ def bits_per_value(self:Codec):
     one = self._encode(mx.zeros((1, self.dim)))
     return 8*self.nbytes(one)/self.dim
 
-# %% ../nbs/07b_codec.ipynb #769c8317
+# %% ../nbs/07b_codec.ipynb #d0204d09
 @patch
 def _heads(self:Codec, x, c, name):
     "`x` (B, Hq, L, ·) as (B, Hkv, G·L, ·), to meet codes of Hkv heads"
@@ -337,7 +341,7 @@ def _heads(self:Codec, x, c, name):
         _fail(name, f"of shape {tuple(x.shape)}", f"(..., L, ·) with the leading axes {lead} of the codes, or a multiple of their heads")
     return x
 
-# %% ../nbs/07b_codec.ipynb #684b381e
+# %% ../nbs/07b_codec.ipynb #d532b915
 @patch
 def scores(self:Codec, q, c, tile=2048):
     """The attention logits q·x̂, unscaled: (B, Hq, L, N) for `q` (B, Hq, L, dim), Hq a multiple of the codes' heads;
@@ -356,7 +360,7 @@ def values(self:Codec, p, c, tile=2048):
     o = sum(x[..., a:a + tile] @ self._rows(cut(c, a, min(a + tile, N))) for a in range(0, max(N, 1), tile))
     return self._back(o).reshape(*p.shape[:-1], self.dim)
 
-# %% ../nbs/07b_codec.ipynb #b17e7ffb
+# %% ../nbs/07b_codec.ipynb #fa06cc77
 def _span(c, start, length):
     n = tokens(c) if length is None else length
     if not 0 <= start <= n <= tokens(c): _fail('start, length', (start, n), f"0 <= start <= length <= {tokens(c)}")
@@ -375,7 +379,7 @@ def _check_pair(q, keys, values):
     if len(got) != 4 or len(want) != 3 or got[0] != want[0] or got[1] % max(want[1], 1): _fail('q', f"of shape {got}", f"(B, Hq, L, {kc.dim}), Hq a multiple of the heads of keys (B, Hkv, N) = {want}")
     if tuple(v[0].shape[:-1]) != want: _fail('values', f"for (B, Hkv, N) = {tuple(v[0].shape[:-1])}", f"{want}, as the keys")
 
-# %% ../nbs/07b_codec.ipynb #f5549dd8
+# %% ../nbs/07b_codec.ipynb #b56ab0f6
 def _masked(z, mask, L, n, a, b, start, window, causal):
     "Scores with -inf where a query must not look, or an additive mask added"
     if mask is not None and mask.shape[-1] > 1: mask = mask[..., a - start:b - start]
@@ -383,7 +387,7 @@ def _masked(z, mask, L, n, a, b, start, window, causal):
         if m is not None: z = mx.where(m, z, -float('inf')) if m.dtype == mx.bool_ else z + m
     return z
 
-# %% ../nbs/07b_codec.ipynb #1b78ea9f
+# %% ../nbs/07b_codec.ipynb #66cae4c3
 def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, softcap=None, start=0, length=None, tile=2048):
     """The `State`, rows (B, Hq, L), of `q` (B, Hq, L, dim) over tokens [start, length) of two pairs (codec, codes), with MLX's ops.
     The queries are the last L positions before `length`: `causal` and `window` count from there.
@@ -401,14 +405,14 @@ def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, s
         s = update(s, z.reshape(*rows, b - a), vc._rows(cut(v, a, b)))
     return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
 
-# %% ../nbs/07b_codec.ipynb #b6d215b9
+# %% ../nbs/07b_codec.ipynb #40988cc6
 CODEC_HEADER = """
 // Element i of the row of token n, of this head, in an array of codes.
 #define AT(x, n, i) x[b * x##_strides[0] + hk * x##_strides[1] + (n) * x##_strides[2] + (i)]
 constant constexpr float LOWEST = -3.0e38f;   // where the running maximum starts: exp(-inf - LOWEST) is 0, never NaN
 """
 
-# %% ../nbs/07b_codec.ipynb #de94c598
+# %% ../nbs/07b_codec.ipynb #9df9aec3
 CODEC_SETUP = """
   constexpr int EMAX = EK > EV ? EK : EV;
   constexpr int CH = EV / 16;                         // chunks of 16 numbers a value
@@ -441,7 +445,7 @@ CODEC_SETUP = """
   const int tiles = (end - start + 31) / 32, each = (tiles + splits - 1) / splits;
 """
 
-# %% ../nbs/07b_codec.ipynb #279b4d01
+# %% ../nbs/07b_codec.ipynb #a32531ed
 CODEC_SCORES = """
   for (int t = split * each + sg; t < min((split + 1) * each, tiles); t += SG) {
     const int n0 = start + 32 * t, n1 = min(n0 + 32, end), mine = n0 + lane;
@@ -459,7 +463,7 @@ CODEC_SCORES = """
     }
 """
 
-# %% ../nbs/07b_codec.ipynb #a1b05c0f
+# %% ../nbs/07b_codec.ipynb #283e37f3
 CODEC_SOFTMAX = """
     simdgroup_barrier(mem_flags::mem_threadgroup);
     for (int r = 0; r < ROWS; r++) {
@@ -492,7 +496,7 @@ CODEC_VALUES = """
   }
 """
 
-# %% ../nbs/07b_codec.ipynb #59a1f7a8
+# %% ../nbs/07b_codec.ipynb #250b8014
 CODEC_GATHER = """
   for (int r = 0; r < ROWS; r++) {
     l[r] = simd_sum(l[r]);
@@ -534,7 +538,7 @@ CODEC_GATHER = """
     }
 """
 
-# %% ../nbs/07b_codec.ipynb #9abee44b
+# %% ../nbs/07b_codec.ipynb #35dd6c9b
 @patch
 def loader(self:Codec):
     """The codec's part of the attention kernel: (Metal text, table), or None where it has none.
@@ -552,7 +556,7 @@ def _side(codec, p):
     text, table = codec.loader()
     return '{' + text.replace('@', p) + '}', [p + f for f in codec.Codes._fields], _table(*table)
 
-# %% ../nbs/07b_codec.ipynb #b7cdf75b
+# %% ../nbs/07b_codec.ipynb #1b826076
 def codec_text(kc, vc):
     "The kernel's text for keys in codec `kc` and values in `vc`, the names of its inputs, and the two tables"
     (kt, kn, ka), (vt, vn, va) = _side(kc, 'k_'), _side(vc, 'v_')
@@ -564,7 +568,7 @@ def kernel_fits(keys, values):
     "Whether the attention kernel can read these two pairs (codec, codes): both have a text and code spaces in chunks of 16"
     return all(c.loader() is not None and c.code_dim % 16 == 0 and c.code_dim <= 1024 for c, _ in (keys, values))
 
-# %% ../nbs/07b_codec.ipynb #896ecaee
+# %% ../nbs/07b_codec.ipynb #d6651362
 def read_bits(name, width, word=32, start=0):
     """Metal text of the field of `width` bits that starts at `bit`, an int in scope, in the row of token n of the array `name` of
     `word`-bit words. `start`: a bit at which some field of this width starts."""
@@ -575,7 +579,7 @@ def read_bits(name, width, word=32, start=0):
     if word == 32: return f"((({one} >> (bit & 31)) | (({two} << (31 - (bit & 31))) << 1)) & {mask})"
     return f"((({one} | {two} << {word} * (({last}) - (bit >> {sh}))) >> (bit & {word - 1})) & {mask})"
 
-# %% ../nbs/07b_codec.ipynb #f16e1ef5
+# %% ../nbs/07b_codec.ipynb #2835b7a5
 def _codec_plan(rows, blocks, n, EV, fill, simds):
     "(rows a threadgroup, splits of n tokens)"
     ROWS = min(rows, 4 if EV <= 512 else 2)
@@ -587,7 +591,7 @@ def _merged(m, l, o):
     w = mx.exp(m - top)
     return State(top[:, 0], (w*l).sum(-1), (w[..., None]*o).sum(1))
 
-# %% ../nbs/07b_codec.ipynb #856ce0cc
+# %% ../nbs/07b_codec.ipynb #c35eb454
 def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=None, start=0, length=None,
                  make, header=SDPA_LOADS, fill=256, simds=4, **kw):
     """`state_ops` by one kernel, without masks. `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the
@@ -610,7 +614,7 @@ def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=N
     s = _merged(*parts)
     return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
 
-# %% ../nbs/07b_codec.ipynb #b027f5fd
+# %% ../nbs/07b_codec.ipynb #40f88b49
 ENCODE_TURN = """
   // V vectors a threadgroup, in shared memory: turned here where D is a power of two, else they come turned.
   const int tid = thread_position_in_threadgroup.x, row0 = int(threadgroup_position_in_grid.x) * V, R = dims[0];
@@ -634,7 +638,7 @@ ENCODE_TURN = """
   }
 """
 
-# %% ../nbs/07b_codec.ipynb #e3dc7189
+# %% ../nbs/07b_codec.ipynb #b97f89f7
 ENCODE_PACK = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (int x = tid; x < V * WORDS; x += THREADS) {
@@ -651,7 +655,7 @@ ENCODE_PACK = """
   }
 """
 
-# %% ../nbs/07b_codec.ipynb #e46b947b
+# %% ../nbs/07b_codec.ipynb #874c67d2
 @patch
 def encoder(self:Codec):
     """The codec's part of the encoding kernel, or None where it has none: a dict of
@@ -668,14 +672,14 @@ def _runs_text(runs):
         at, first = at + count*width, first + count
     return text + 'else { first = 0; at = 0; width = 1; }', at, first
 
-# %% ../nbs/07b_codec.ipynb #36f12f4a
+# %% ../nbs/07b_codec.ipynb #f2f3ca5e
 def encode_launch(codec, x, make, header=SDPA_LOADS, threads=128, **kw):
     """`codec.encode(x)` by one kernel. `make`, `header`: as for `state_launch`. Where dim is no power of two, or the codec's map is
     not its rotation, x is turned before. The numbers are not looked at."""
     e, D, R = codec.encoder(), codec.dim, x.size//codec.dim
     turn, (field, word), (runs, total, fields) = codec.rotation.split == (1, D), e['packed'], _runs_text(e['runs'])
     text = ENCODE_TURN + e['text'] + ENCODE_PACK.replace('RUNS', runs).replace('PACKED', field)
-    rows, tab, V = mx.contiguous((x if turn else codec.rotation.apply(x)).reshape(R, D)), _table(*e['table']), max(1, min(1024//D, R//256))
+    rows, tab, V = mx.contiguous((x if turn else codec.rotation.apply(x)).reshape(R, D)), _table(*e['table']), 1024//D if R >= 4096 and D < 1024 else 1
     flags = dict(D=D, V=V, TURN=int(turn), FIELDS=fields, TABLE=tab.size, THREADS=threads, TOTAL=total, WORDS=-(-total//word), WORD=word)
     names, shapes = zip(*e['arrays'].items())
     res = _kernel(make, f'encode_{type(codec).__name__.lower()}_{_types(rows)}', ('x', 'flips', 'table', 'dims', 'params'), names, text, header + CODEC_HEADER)(
@@ -684,7 +688,7 @@ def encode_launch(codec, x, make, header=SDPA_LOADS, threads=128, **kw):
         output_shapes=[(R, w) for w, _ in shapes], output_dtypes=[t for _, t in shapes], **kw)
     return codec.Codes(*(a.reshape(*x.shape[:-1], -1) for a in res))
 
-# %% ../nbs/07b_codec.ipynb #5dd78c6d
+# %% ../nbs/07b_codec.ipynb #d60499f7
 CODEC_CUDA = """
 typedef unsigned char uchar;
 namespace metal { inline float sqrt(float x) { return ::sqrtf(x); } }
@@ -703,7 +707,7 @@ def _encode_fast(self:Codec, x):
     p = platform()
     if p and x.size and self.encoder() is not None: return encode_launch(self, x, *p)
 
-# %% ../nbs/07b_codec.ipynb #ae802603
+# %% ../nbs/07b_codec.ipynb #1188ca1f
 def attend_state(q, keys, values, *, mask=None, **kw):
     """The attention `State` of `q` over two pairs (codec, codes): by the kernel on a GPU, where both codecs have one, the queries a
     KV head are at most 16 and there is no mask; else `state_ops`, whose arguments it takes."""
@@ -711,7 +715,7 @@ def attend_state(q, keys, values, *, mask=None, **kw):
     if p and mask is None and few and kernel_fits(keys, values): return state_launch(q, keys, values, make=p[0], header=p[1], **kw)
     return state_ops(q, keys, values, mask=mask, **kw)
 
-# %% ../nbs/07b_codec.ipynb #4ba4843a
+# %% ../nbs/07b_codec.ipynb #8fd0ab51
 class EncodeSpeed(NamedTuple):
     "`vectors` a second; `gb`: GB a second of numbers read and codes written; `ms` of one call; how many vectors a call had (`n`)"
     vectors: float
@@ -730,7 +734,7 @@ def bench_encode(codec, n=4096, dtype=mx.float32, seconds=.3):
     t = float(np.median(times))
     return EncodeSpeed(n/t, (x.nbytes + codec.nbytes(c))/t/1e9, 1e3*t, n)
 
-# %% ../nbs/07b_codec.ipynb #851716e2
+# %% ../nbs/07b_codec.ipynb #c5c009c6
 FORMAT = 1
 _types_st = {'F32': (mx.float32, np.float32), 'F16': (mx.float16, np.float16), 'BF16': (mx.bfloat16, np.uint16),
              'U8': (mx.uint8, np.uint8), 'U16': (mx.uint16, np.uint16), 'U32': (mx.uint32, np.uint32)}
@@ -739,7 +743,7 @@ _names_st = {m: k for k, (m, _) in _types_st.items()}
 def _raw(a): return np.array(a.view(mx.uint16) if a.dtype == mx.bfloat16 else a).tobytes()
 def _sum(name, kind, shape, raw): return hashlib.sha256(json.dumps([name, kind, list(shape)]).encode() + raw).hexdigest()
 
-# %% ../nbs/07b_codec.ipynb #861cfa93
+# %% ../nbs/07b_codec.ipynb #7483a749
 def _file_bytes(arrays, meta):
     "The safetensors file of these arrays and this dict"
     head, blobs, sums, at = {}, [], {}, 0
@@ -752,7 +756,7 @@ def _file_bytes(arrays, meta):
     text += b' '*(-len(text) % 8)
     return b''.join([struct.pack('<Q', len(text)), text, *blobs])
 
-# %% ../nbs/07b_codec.ipynb #3b3ba46b
+# %% ../nbs/07b_codec.ipynb #a10b9ccc
 def write_tensors(path, arrays, meta):
     """Write the dict `arrays` of mx arrays and the JSON dict `meta` to one safetensors file at `path`, each with a checksum.
     The file appears whole or not at all: it is written beside its place, flushed to the disk, then moved."""
@@ -764,7 +768,7 @@ def write_tensors(path, arrays, meta):
     finally:
         if os.path.exists(tmp): os.unlink(tmp)
 
-# %% ../nbs/07b_codec.ipynb #4b9cc12d
+# %% ../nbs/07b_codec.ipynb #38b2106b
 def _header(raw):
     "The header's dict and where the data begins, or a ValueError that says what is wrong"
     n = struct.unpack('<Q', raw[:8])[0] if len(raw) >= 8 else len(raw)
@@ -783,7 +787,7 @@ def _tensor(name, h, data, sums):
     x = mx.array(np.frombuffer(data[a:b], dtype=_types_st[kind][1]).reshape(shape))
     return x.view(mx.bfloat16) if kind == 'BF16' else x
 
-# %% ../nbs/07b_codec.ipynb #26e5c287
+# %% ../nbs/07b_codec.ipynb #9a24d6b0
 def read_tensors(path):
     """The arrays and the dict that `write_tensors` put into the file at `path`.
     ValueError for a file of another kind, a cut one, or one in which a bit has changed."""
@@ -797,7 +801,7 @@ def read_tensors(path):
     except ValueError as e: _fail('path', f"{str(path)!r}, {e}", "a whole file that turboquant wrote")
     return arrays, about
 
-# %% ../nbs/07b_codec.ipynb #591252fd
+# %% ../nbs/07b_codec.ipynb #1b1eb8b5
 def _load_codecs():
     for m in ('polarquant', 'qjl', 'turboquant'):
         if importlib.util.find_spec(f'turboquant.{m}'): importlib.import_module(f'turboquant.{m}')
@@ -818,7 +822,7 @@ def from_config(cls:Codec, config):
     if set(o) - set(kind.options): _fail('config', f"with {sorted(set(o) - set(kind.options))}", f"only {list(kind.options)}")
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in o.items()})
 
-# %% ../nbs/07b_codec.ipynb #ec067371
+# %% ../nbs/07b_codec.ipynb #ef5f18e1
 @patch
 def save(self:Codec, path, c):
     "Write the codes `c` and this codec to one safetensors file, which appears whole or not at all"

@@ -9,17 +9,17 @@ __all__ = ['PREFILL_METAL', 'PREFILL_HEADER', 'PREFILL_SETUP', 'PREFILL_QUERIES'
            'PREFILL_ROWS', 'CUDA_MATRIX', 'prefill_cost', 'prefill_fits', 'prefill_plan', 'prefill_launch',
            'sdpa_prefill', 'sdpa_metal_any', 'prefill_ways', 'bench_prefill', 'prefill_arguments', 'prefill_main']
 
-# %% ../nbs/07_prefill.ipynb #bbb164e2
+# %% ../nbs/07_prefill.ipynb #608e630a
 import itertools, json, os, platform, sys, time
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/07_prefill.ipynb #61ca277c
+# %% ../nbs/07_prefill.ipynb #508d9387
 from .core import (BACKENDS, SDPA_HEADER, SDPA_LOADS, _INPUTS, _flags, _inputs, _kernel, _small, _types,
                              merge_launch, sdpa_int4)
 from .packing import Packed, pack
 
-# %% ../nbs/07_prefill.ipynb #446c6c7f
+# %% ../nbs/07_prefill.ipynb #652c68a0
 PREFILL_METAL = """
 #include <metal_simdgroup>
 #include <metal_simdgroup_matrix>
@@ -31,7 +31,7 @@ inline float2 widened(uint x) { return float2(as_type<half2>(x)); }
 inline uint as_word(float x) { return as_type<uint>(x); }
 """
 
-# %% ../nbs/07_prefill.ipynb #7334d895
+# %% ../nbs/07_prefill.ipynb #4f52404f
 PREFILL_HEADER = """
 // The lane that holds (row, col) and (row, col + 1), col even, of an 8 x 8 matrix.
 inline int home(int row, int col) { return (row & 4) * 4 + (col & 4) * 2 + (row & 3) * 2 + (col & 2) / 2; }
@@ -49,7 +49,7 @@ inline float row_max(float x) { x = metal::max(x, simd_shuffle_xor(x, 1)); retur
 #define SET(m, x, y) { m.thread_elements()[0] = x; m.thread_elements()[1] = y; }
 """
 
-# %% ../nbs/07_prefill.ipynb #e6d0018f
+# %% ../nbs/07_prefill.ipynb #184ca911
 PREFILL_SETUP = """
   constexpr int NK = BC / 8, XC = BC / 2;                                                 // matrices across a tile of keys; exact keys a tile
   constexpr int QF = (DK / 8 + WC - 1) / WC, VF = (DV / 8 + WC - 1) / WC;    // matrices across this simdgroup's dims
@@ -79,7 +79,7 @@ PREFILL_SETUP = """
   constexpr int V0 = TWO ? KT : 0;
 """
 
-# %% ../nbs/07_prefill.ipynb #6c85e970
+# %% ../nbs/07_prefill.ipynb #b76d0300
 PREFILL_QUERIES = """
   // This simdgroup's queries, in registers: rows by its share of the dims. Rows past the last repeat it.
   T qs[RF][QF][2];
@@ -102,7 +102,7 @@ PREFILL_QUERIES = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #1a28d018
+# %% ../nbs/07_prefill.ipynb #4911a93c
 PREFILL_RANGE = """
   // The row of keys: F exact, then the packed slots [begin, end), then R exact; in tiles of BC codes or XC exact keys.
   const int begin = start[b], end = RING ? int(length[b]) : min(int(length[b]), N);
@@ -116,7 +116,7 @@ PREFILL_RANGE = """
   const int each = (max(t1 - t0, 0) + splits - 1) / splits;
 """
 
-# %% ../nbs/07_prefill.ipynb #5b418b73
+# %% ../nbs/07_prefill.ipynb #11a1d93f
 PREFILL_TILE = """
   for (int t = t0 + split * each; t < min(t0 + (split + 1) * each, t1); t++) {
     // Keys j in [j0, j1) of this tile are in use; key j stands at position at + j of the row.
@@ -128,7 +128,7 @@ PREFILL_TILE = """
 #define SLOT(to, j) int to = slot0 + (j); if (RING && isP) while (to >= N) to -= N; else to = min(to, last);
 """
 
-# %% ../nbs/07_prefill.ipynb #a915e522
+# %% ../nbs/07_prefill.ipynb #665c6576
 PREFILL_STAGE_K = """
     // Keys: two keys and a word a thread; code i of both is one half2, where the lane that will want it looks.
     if (isP) {
@@ -163,7 +163,7 @@ PREFILL_STAGE_K = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #ce17c5c1
+# %% ../nbs/07_prefill.ipynb #7ad6884b
 PREFILL_STAGE_V = """
     // Values: a word a thread; codes 2n and 2n + 1 are one half2.
     if (isP) {
@@ -197,7 +197,7 @@ PREFILL_STAGE_V = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #bf034649
+# %% ../nbs/07_prefill.ipynb #8d4cf952
 PREFILL_SCORES = """
     // Scores of this simdgroup's rows and dims: codes times queries, then scales and biases.
     Matrix s[RF][NK], part[RF][NK], kf;
@@ -244,7 +244,7 @@ PREFILL_SCORES = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #58382d92
+# %% ../nbs/07_prefill.ipynb #610d7a69
 PREFILL_EXCHANGE_OUT = """
     // Where several simdgroups share the dims, each leaves its part of the scores for the others.
     if (WC > 1)
@@ -253,7 +253,7 @@ PREFILL_EXCHANGE_OUT = """
     if (WC > 1 || !TWO) threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/07_prefill.ipynb #2ca60aca
+# %% ../nbs/07_prefill.ipynb #15c6ab6a
 PREFILL_EXCHANGE_IN = """
     if (WC > 1)
       UNROLL for (int r = 0; r < RF; r++) UNROLL for (int k = 0; k < NK; k++) {
@@ -266,10 +266,10 @@ PREFILL_EXCHANGE_IN = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #9b874d27
+# %% ../nbs/07_prefill.ipynb #97829abe
 PREFILL_BARRIER = "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
 
-# %% ../nbs/07_prefill.ipynb #92b9cca7
+# %% ../nbs/07_prefill.ipynb #2db98a65
 PREFILL_SOFTMAX = """
     // Softcap, masks and one step of the online softmax; a row of a matrix lies in four lanes.
     float shrink[RF], tile_sum[RF];
@@ -309,7 +309,7 @@ PREFILL_SOFTMAX = """
     if (!TWO) threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/07_prefill.ipynb #5d82fa36
+# %% ../nbs/07_prefill.ipynb #0dc449bb
 PREFILL_VALUES = """
     // Values: probabilities times codes; a scale a key goes into the probabilities, a scale a dim into the product.
     Matrix p[RF][NK], vf;
@@ -356,7 +356,7 @@ PREFILL_VALUES = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #d305c908
+# %% ../nbs/07_prefill.ipynb #da9bccec
 PREFILL_OUT = """
   // One split: the answer itself.
   UNROLL for (int r = 0; r < RF; r++) {
@@ -372,7 +372,7 @@ PREFILL_OUT = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #99ab17b3
+# %% ../nbs/07_prefill.ipynb #24c0fd22
 PREFILL_PARTS = """
   // Several: this split's state (m, l, o), for the merge of chapter 4.
   UNROLL for (int r = 0; r < RF; r++) {
@@ -389,14 +389,14 @@ PREFILL_PARTS = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #06c1c7e2
+# %% ../nbs/07_prefill.ipynb #50b08324
 def _only_if(flag, text): return f"    if ({flag}) {{\n{text}    }}\n"
 
 PREFILL_TEXT = (PREFILL_SETUP + PREFILL_QUERIES + PREFILL_RANGE + PREFILL_TILE + PREFILL_STAGE_K +
                 _only_if('TWO', PREFILL_STAGE_V) + PREFILL_BARRIER + PREFILL_SCORES + PREFILL_EXCHANGE_OUT +
                 _only_if('!TWO', PREFILL_STAGE_V) + PREFILL_EXCHANGE_IN + PREFILL_SOFTMAX + PREFILL_VALUES)
 
-# %% ../nbs/07_prefill.ipynb #aa30d936
+# %% ../nbs/07_prefill.ipynb #59d6af8c
 _SHAPES = {64: (2, 4, 1, 32, 1), 128: (1, 8, 1, 32, 1), 256: (1, 4, 2, 32, 0), 512: (1, 3, 4, 16, 0)}
 
 def prefill_cost(D, RF, WR, WC, BC, TWO, bytes=4):
@@ -409,14 +409,14 @@ def prefill_cost(D, RF, WR, WC, BC, TWO, bytes=4):
     return dict(rows=8 * RF * WR, threads=32 * WR * WC, registers=own + own * bytes // 4 + 4 * RF * BC // 8,
                 memory=tile + scales + partial)
 
-# %% ../nbs/07_prefill.ipynb #406d4fb6
+# %% ../nbs/07_prefill.ipynb #135d58f4
 PREFILL_ROWS = 16        # rows of a KV head from which this kernel is used: two 8-row matrices
 
 def prefill_fits(c):
     "Is this `Call` one for the prefill kernel? Many rows, and head dims that are multiples of 8 up to 512"
     return c.L > 1 and c.G * c.L >= PREFILL_ROWS and all(d % 8 == 0 and d <= 512 for d in (c.Dk, c.Dv))
 
-# %% ../nbs/07_prefill.ipynb #2492d040
+# %% ../nbs/07_prefill.ipynb #a3ae492a
 def prefill_plan(c, fill=256):
     "(RF, WR, WC, BC, TWO, splits) for a `Call`, aiming at `fill` threadgroups"
     RF, WR, WC, BC, TWO = next(s for d, s in _SHAPES.items() if max(c.Dk, c.Dv) <= d)
@@ -426,7 +426,7 @@ def prefill_plan(c, fill=256):
     tiles = -(-(min(c.window + c.L, c.N) if c.window else c.N if c.per_row else c.length - c.start) // BC)
     return RF, WR, WC, BC, TWO, max(1, min(tiles // 8, -(-fill // groups), 1024))
 
-# %% ../nbs/07_prefill.ipynb #c5679f73
+# %% ../nbs/07_prefill.ipynb #76af24be
 def _prefill_call(c, shape, splits, **more):
     "Inputs, template arguments and grid of the prefill text"
     RF, WR, WC, BC, TWO = shape
@@ -436,21 +436,24 @@ def _prefill_call(c, shape, splits, **more):
     return _inputs(c, splits), dict(template=list(flags.items()), grid=(splits * threads, tall, c.B * c.Hkv),
                                     threadgroup=(threads, 1, 1))
 
-# %% ../nbs/07_prefill.ipynb #db5af38f
+# %% ../nbs/07_prefill.ipynb #e4f48cc8
 def _whole(c, shape, make, head, **kw):
     "One split: the kernel writes the output"
     ins, go = _prefill_call(c, shape, 1, SINKS=int(c.sinks is not None))
     ins.append(_small(mx.float32, 0.) if c.sinks is None else c.sinks)
-    f = _kernel(make, 'prefill_' + _types(*ins[:12], ins[-1], c.q), (*_INPUTS, 'sinks'), ('out',), PREFILL_TEXT + PREFILL_OUT, head)
+    f = _kernel(make, 'prefill_' + _types(*ins[:12], ins[-1]), (*_INPUTS, 'sinks'), ('out',),
+                PREFILL_TEXT + PREFILL_OUT, head)
     return f(inputs=ins, output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype], **go, **kw)[0]
 
 def _in_parts(c, shape, splits, make, head, **kw):
     "The state (m, l, o) of each row and split"
     (ins, go), P = _prefill_call(c, shape, splits), c.B * c.Hq * c.L
-    f = _kernel(make, 'prefill_parts_' + _types(*ins[:12]), _INPUTS, ('part_m', 'part_l', 'part_o'), PREFILL_TEXT + PREFILL_PARTS, head)
-    return f(inputs=ins, output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3, **go, **kw)
+    f = _kernel(make, 'prefill_parts_' + _types(*ins[:12]), _INPUTS, ('part_m', 'part_l', 'part_o'),
+                PREFILL_TEXT + PREFILL_PARTS, head)
+    return f(inputs=ins, output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)],
+             output_dtypes=[mx.float32] * 3, **go, **kw)
 
-# %% ../nbs/07_prefill.ipynb #90bf5256
+# %% ../nbs/07_prefill.ipynb #8aee8f38
 def prefill_launch(
     c,                          # a checked call with prefill_fits(c)
     make,                       # a function with mx.fast.metal_kernel's signature
@@ -467,7 +470,7 @@ def prefill_launch(
     if splits == 1: return _whole(c, shape, make, head, **kw)
     return merge_launch(c, _in_parts(c, shape, splits, make, head, **kw), make, header, **kw)
 
-# %% ../nbs/07_prefill.ipynb #6782ec38
+# %% ../nbs/07_prefill.ipynb #e93d0caa
 def sdpa_prefill(c):
     "A `Call` on Apple's GPU by the prefill kernel"
     return prefill_launch(c, mx.fast.metal_kernel)
@@ -480,7 +483,7 @@ def sdpa_metal_any(c):
 
 BACKENDS['metal'] = sdpa_metal_any
 
-# %% ../nbs/07_prefill.ipynb #8366c9ea
+# %% ../nbs/07_prefill.ipynb #6ed4b999
 CUDA_MATRIX = """
 #define UNROLL _Pragma("unroll")
 #define float2(a, b) make_float2(a, b)
@@ -510,7 +513,7 @@ inline void simdgroup_multiply_accumulate(Matrix& d, Matrix a, Matrix b, Matrix 
 }
 """
 
-# %% ../nbs/07_prefill.ipynb #2e685220
+# %% ../nbs/07_prefill.ipynb #a6e025eb
 def _status(key):
     "A line of /proc/self/status in bytes; 0 where there is none"
     try: return next(int(l.split()[1]) * 1024 for l in open('/proc/self/status') if l.startswith(key))
@@ -526,17 +529,29 @@ def _temporaries(f):
     grown = _status('VmHWM') - rss0 if mx.default_device() == mx.cpu else 0
     return max(mx.get_peak_memory() - mlx0, grown) - out.nbytes, t
 
-# %% ../nbs/07_prefill.ipynb #00b543e3
+# %% ../nbs/07_prefill.ipynb #617960a5
 def _sight(L, N, causal, window):
     "The same sight for MLX: None, 'causal' or a boolean mask (L, N)"
     if not window: return 'causal' if causal else None
     i, j = mx.arange(N - L, N)[:, None], mx.arange(N)[None]
     return (j <= i) & (j > i - window)
 
-# %% ../nbs/07_prefill.ipynb #12d491d1
+# %% ../nbs/07_prefill.ipynb #0df14448
+def _products(q, k, v, most=2**30):
+    "{'its two products alone': q k' and then weights times v}, for a score matrix of at most `most` bytes; else {}"
+    if q.shape[1] * q.shape[2] * k.shape[2] * q.itemsize > most: return {}
+    kt, p = mx.contiguous(k.swapaxes(-1, -2)), mx.random.uniform(shape=(*q.shape[:3], k.shape[2])).astype(q.dtype)
+    mx.eval(kt, p)
+    def run():
+        mx.eval(q @ kt)
+        return p @ v
+    return {'its two products alone': run}
+
+# %% ../nbs/07_prefill.ipynb #0b5a1156
 def prefill_ways(Hkv=8, G=4, D=128, L=512, N=8192, dtype=mx.float32, k_axis=-2, causal=False, window=None, seed=0):
     """Name -> a call: one chunk of L queries over N keys (the queries are the last of them), each way there is.
 
+    Also the two matrix products alone, where their scores take 1 GB at most: what no way that stores them can beat.
     The others get int4 keys in MLX's layout, whatever `k_axis` ours have."""
     from mlx_lm.models.base import quantized_scaled_dot_product_attention as quantised
     mx.random.seed(seed)
@@ -545,12 +560,15 @@ def prefill_ways(Hkv=8, G=4, D=128, L=512, N=8192, dtype=mx.float32, k_axis=-2, 
     theirs, mask, scale = [mx.quantize(x) for x in (k, v)], _sight(L, N, causal, window), D**-.5
     mx.eval(q, k, v, kp[:3], vp[:3], theirs)
     dense, f = (k, v), mx.fast.scaled_dot_product_attention
-    return {'sdpa_int4': lambda: sdpa_int4(q, kp, vp, scale=scale, mask='causal' if causal else None, window=window),
+    products = _products(q.reshape(1, Hkv, G * L, D), k, v)
+    ours = dict(scale=scale, mask='causal' if causal else None, window=window)
+    return products | {
+            'sdpa_int4': lambda: sdpa_int4(q, kp, vp, **ours),
             'MLX SDPA, never quantised': lambda: f(q, *dense, scale=scale, mask=mask),
             'dequantise + SDPA': lambda: f(q, *(mx.dequantize(*x) for x in theirs), scale=scale, mask=mask),
             'mlx-lm int4': lambda: quantised(mx.array(q), *theirs, scale=scale, mask=mask, group_size=64, bits=4)}
 
-# %% ../nbs/07_prefill.ipynb #26c6d786
+# %% ../nbs/07_prefill.ipynb #6f882197
 def _seconds(f):
     t = time.perf_counter(); mx.eval(f()); mx.synchronize()
     return time.perf_counter() - t
@@ -560,7 +578,8 @@ def bench_prefill(ways=None, rounds=5, limit=10, **shape):
 
     A way slower than `limit` seconds runs only once. `ways`: the names wanted. Returns a dict of dicts."""
     fns = prefill_ways(**shape)
-    if bad := set(ways or fns) - set(fns): raise ValueError(f'bench_prefill: `ways` has {sorted(bad)}; expected some of {list(fns)}')
+    if bad := set(ways or fns) - set(fns):
+        raise ValueError(f'bench_prefill: `ways` has {sorted(bad)}; expected some of {list(fns)}')
     fns = {n: fns[n] for n in ways or fns}
     first = {n: _temporaries(f) for n, f in fns.items()}                     # warms up, too
     took = {n: [t] if t > limit else [] for n, (_, t) in first.items()}
@@ -568,7 +587,7 @@ def bench_prefill(ways=None, rounds=5, limit=10, **shape):
         if first[n][1] <= limit: took[n].append(_seconds(fns[n]))
     return {n: dict(seconds=sorted(t)[len(t) // 2], rounds=len(t), temporaries=first[n][0]) for n, t in took.items()}
 
-# %% ../nbs/07_prefill.ipynb #c324309b
+# %% ../nbs/07_prefill.ipynb #0e566b9d
 def prefill_arguments(p):
     "The options of `turboquant-bench prefill` on an argparse parser"
     for n, d in (('Hkv', 8), ('G', 4), ('D', 128), ('L', 512), ('N', 8192), ('k-axis', -2), ('window', 0), ('rounds', 5)):
@@ -576,23 +595,26 @@ def prefill_arguments(p):
     p.add_argument('--dtype', choices=['float32', 'float16', 'bfloat16'], default='float32')
     p.add_argument('--causal', action='store_true'); p.add_argument('--ways', nargs='+'); p.add_argument('--json')
 
-# %% ../nbs/07_prefill.ipynb #33900ccb
+# %% ../nbs/07_prefill.ipynb #411f6152
 def _machine():
     "What this runs on"
     from importlib.metadata import version
     from turboquant.blas import blas_info
     from turboquant.core import backend
     dev = mx.device_info() if hasattr(mx, 'device_info') else {}
-    return dict(mlx=version('mlx'), mlx_lm=version('mlx-lm'), platform=platform.platform(), backend=backend(), cpus=os.cpu_count(),
+    return dict(mlx=version('mlx'), mlx_lm=version('mlx-lm'), platform=platform.platform(),
+                backend=backend(), cpus=os.cpu_count(),
                 device=str(dev.get('device_name', platform.processor() or platform.machine())), blas=blas_info())
 
 def prefill_main(a):
     "turboquant-bench prefill: print one chunk's table; with --json, write it"
-    shape = dict(Hkv=a.Hkv, G=a.G, D=a.D, L=a.L, N=a.N, k_axis=a.k_axis, causal=a.causal or bool(a.window), window=a.window or None)
+    shape = dict(Hkv=a.Hkv, G=a.G, D=a.D, L=a.L, N=a.N, k_axis=a.k_axis,
+                 causal=a.causal or bool(a.window), window=a.window or None)
     got = bench_prefill(a.ways, a.rounds, dtype=getattr(mx, a.dtype), **shape)
     ours = got.get('sdpa_int4', {}).get('seconds')
     for n, x in got.items():
-        print(f"{n:26}{x['seconds'] * 1e3:10.1f} ms{x['seconds'] / ours if ours else 1:9.2f}x{x['temporaries'] / 2**20:10.1f} MiB")
+        ratio = f"{x['seconds'] / ours:9.2f}x" if ours else ''
+        print(f"{n:26}{x['seconds'] * 1e3:10.1f} ms{ratio}{x['temporaries'] / 2**20:10.1f} MiB")
     row = dict(command='turboquant-bench ' + ' '.join(sys.argv[1:]), info=_machine(), dtype=a.dtype, **shape, ways=got)
     if a.json: json.dump(row, open(a.json, 'w'), indent=1)
     return row

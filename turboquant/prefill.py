@@ -9,52 +9,63 @@ __all__ = ['PREFILL_METAL', 'PREFILL_HEADER', 'PREFILL_SETUP', 'PREFILL_QUERIES'
            'PREFILL_ROWS', 'CUDA_MATRIX', 'prefill_cost', 'prefill_fits', 'prefill_plan', 'prefill_launch',
            'sdpa_prefill', 'sdpa_metal_any', 'prefill_ways', 'bench_prefill', 'prefill_arguments', 'prefill_main']
 
-# %% ../nbs/07_prefill.ipynb #608e630a
+# %% ../nbs/07_prefill.ipynb #2d562e2a
 import itertools, json, os, platform, sys, time
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/07_prefill.ipynb #508d9387
+# %% ../nbs/07_prefill.ipynb #75eb9817
 from .core import (BACKENDS, SDPA_HEADER, SDPA_LOADS, _INPUTS, _flags, _inputs, _kernel, _small, _types,
                              merge_launch, sdpa_int4)
 from .packing import Packed, pack
 
-# %% ../nbs/07_prefill.ipynb #652c68a0
+# %% ../nbs/07_prefill.ipynb #3cb8ed2a
 PREFILL_METAL = """
 #include <metal_simdgroup>
 #include <metal_simdgroup_matrix>
 #define UNROLL _Pragma("clang loop unroll(full)")
 typedef metal::simdgroup_matrix<float, 8, 8> Matrix;
 // Two codes as two halves in a word: under the bits of 1024, then less 1024; no conversion. And back, as floats.
-inline uint halves(uint a, uint b) { return as_type<uint>(as_type<half2>(a | b << 16 | 0x64006400u) - half2(1024.0h, 1024.0h)); }
+inline uint halves(uint a, uint b) {
+  return as_type<uint>(as_type<half2>(a | b << 16 | 0x64006400u) - half2(1024.0h, 1024.0h));
+}
 inline float2 widened(uint x) { return float2(as_type<half2>(x)); }
 inline uint as_word(float x) { return as_type<uint>(x); }
 """
 
-# %% ../nbs/07_prefill.ipynb #4f52404f
+# %% ../nbs/07_prefill.ipynb #6b82364c
 PREFILL_HEADER = """
 // The lane that holds (row, col) and (row, col + 1), col even, of an 8 x 8 matrix.
 inline int home(int row, int col) { return (row & 4) * 4 + (col & 4) * 2 + (row & 3) * 2 + (col & 2) / 2; }
 // The sum and the largest over the four lanes that hold one row.
 inline float row_sum(float x) { x += simd_shuffle_xor(x, 1); return x + simd_shuffle_xor(x, 8); }
-inline float row_max(float x) { x = metal::max(x, simd_shuffle_xor(x, 1)); return metal::max(x, simd_shuffle_xor(x, 8)); }
-// Our batch row's and head's part of an array, its steps as 32-bit numbers (64-bit products are slow), and element (n, d).
+inline float row_max(float x) {
+  x = metal::max(x, simd_shuffle_xor(x, 1));
+  return metal::max(x, simd_shuffle_xor(x, 8));
+}
+// Our batch row's and head's part of an array; its steps as 32-bit numbers (64-bit products are slow); an element.
 #define OF_HEAD(x) const auto x##_at = x + (b * x##_strides[0] + hk * x##_strides[1]); \\
   const int x##_n = int(x##_strides[2]), x##_d = int(x##_strides[3]);
 #define IN(x, n, d) x##_at[(n) * x##_n + (d) * x##_d]
 // Matrix number `at` of the tile: two halves a lane (codes), or two floats (exact keys and values).
 #define FRAGMENT(m, v0, at) \\
   if (isP) { const float2 c = widened(tile[v0 + (at) * 32 + lane]); SET(m, c.x, c.y) } \\
-  else SET(m, as_type<float>(tile[v0 + ((at) * 32 + lane) * 2]), as_type<float>(tile[v0 + ((at) * 32 + lane) * 2 + 1]))
-#define SET(m, x, y) { m.thread_elements()[0] = x; m.thread_elements()[1] = y; }
+  else { \\
+    const int first = v0 + ((at) * 32 + lane) * 2; \\
+    SET(m, as_type<float>(tile[first]), as_type<float>(tile[first + 1])) \\
+  }
+// This lane's two numbers of a matrix.
+#define LEFT(m) m.thread_elements()[0]
+#define RIGHT(m) m.thread_elements()[1]
+#define SET(m, x, y) { LEFT(m) = x; RIGHT(m) = y; }
 """
 
-# %% ../nbs/07_prefill.ipynb #184ca911
+# %% ../nbs/07_prefill.ipynb #967838f9
 PREFILL_SETUP = """
-  constexpr int NK = BC / 8, XC = BC / 2;                                                 // matrices across a tile of keys; exact keys a tile
+  constexpr int NK = BC / 8, XC = BC / 2;                    // matrices across a tile of keys; exact keys a tile
   constexpr int QF = (DK / 8 + WC - 1) / WC, VF = (DV / 8 + WC - 1) / WC;    // matrices across this simdgroup's dims
   constexpr int BR = 8 * RF * WR, THREADS = 32 * WR * WC;
-  constexpr int KPER = 32 / KBITS, VPER = 32 / VBITS, KW = DK / KPER, VW = DV / VPER;      // codes a word, words a row
+  constexpr int KPER = 32 / KBITS, VPER = 32 / VBITS, KW = DK / KPER, VW = DV / VPER;  // codes a word, words a row
   constexpr int KT = BC * DK / 2, VT = BC * DV / 2;                          // pairs of codes in a tile
   constexpr int KS = (KAXIS == 1 ? DK / KG * BC : DK) / 2, VS = (VAXIS == 1 ? DV / VG * BC : DV) / 2;
 
@@ -64,14 +75,14 @@ PREFILL_SETUP = """
 
   const int lane = thread_index_in_simdgroup, sg = simdgroup_index_in_threadgroup, tid = sg * 32 + lane;
   const int wr = sg / WC, wc = sg % WC;                                      // whose rows, whose dims
-  const int row = lane / 16 * 4 + lane / 2 % 4, col = lane / 8 % 2 * 4 + lane % 2 * 2;     // this lane's place in a matrix
+  const int row = lane / 16 * 4 + lane / 2 % 4, col = lane / 8 % 2 * 4 + lane % 2 * 2;  // this lane's place in a matrix
   const int split = threadgroup_position_in_grid.x;
   const int b = int(threadgroup_position_in_grid.z) / HKV, hk = int(threadgroup_position_in_grid.z) % HKV;
   // Naming them is what makes MLX pass them: k_codes_strides, k_scales_strides, k_biases_strides, v_codes_strides,
   // v_scales_strides, v_biases_strides, first_k_strides, first_v_strides, recent_k_strides, recent_v_strides.
   OF_HEAD(k_codes) OF_HEAD(k_scales) OF_HEAD(k_biases) OF_HEAD(v_codes) OF_HEAD(v_scales) OF_HEAD(v_biases)
   OF_HEAD(first_k) OF_HEAD(first_v) OF_HEAD(recent_k) OF_HEAD(recent_v)
-  const int rows = G * L, row0 = ((rows + BR - 1) / BR - 1 - int(threadgroup_position_in_grid.y)) * BR;    // the longest first
+  const int rows = G * L, row0 = ((rows + BR - 1) / BR - 1 - int(threadgroup_position_in_grid.y)) * BR;  // the longest first
 
   threadgroup uint tile[(TWO ? KT + VT : KT > VT ? KT : VT)];
   threadgroup float2 ks[KS], kb[KS], vs[VS], vb[VS];
@@ -79,7 +90,7 @@ PREFILL_SETUP = """
   constexpr int V0 = TWO ? KT : 0;
 """
 
-# %% ../nbs/07_prefill.ipynb #b76d0300
+# %% ../nbs/07_prefill.ipynb #8927246a
 PREFILL_QUERIES = """
   // This simdgroup's queries, in registers: rows by its share of the dims. Rows past the last repeat it.
   T qs[RF][QF][2];
@@ -102,21 +113,26 @@ PREFILL_QUERIES = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #4911a93c
+# %% ../nbs/07_prefill.ipynb #b00cbcd4
 PREFILL_RANGE = """
-  // The row of keys: F exact, then the packed slots [begin, end), then R exact; in tiles of BC codes or XC exact keys.
+  // The row of keys: F exact, the packed slots [begin, end), R exact; in tiles of BC packed or XC exact keys.
   const int begin = start[b], end = RING ? int(length[b]) : min(int(length[b]), N);
   const int packed = max(end - begin, 0), total = F + packed + R, base = begin / BC * BC, lead = F + base - begin;
-  const int tF = (F + XC - 1) / XC, tP = packed > 0 ? (end - base + BC - 1) / BC : 0, tiles = tF + tP + (R + XC - 1) / XC;
-  const int oldest = total - L + row0 / G, newest = total - L + min(row0 + BR - 1, rows - 1) / G;   // where these queries stand
+  const int tF = (F + XC - 1) / XC, tP = packed > 0 ? (end - base + BC - 1) / BC : 0;
+  const int tiles = tF + tP + (R + XC - 1) / XC;
+  const int oldest = total - L + row0 / G;                                   // where these queries stand: from here
+  const int newest = total - L + min(row0 + BR - 1, rows - 1) / G;           // to here
   // Only the tiles from t0 up to t1 hold a key that one of them sees.
   int t0 = 0, t1 = tiles;
   if (WINDOW && oldest - window + 1 >= F) t0 = tF + min(max(oldest - window + 1 - lead, 0) / BC, tP);
-  if (CAUSAL && newest < F + packed) t1 = newest >= F ? tF + min((newest - lead) / BC + 1, tP) : newest < 0 ? 0 : min(newest / XC + 1, tF);
+  if (CAUSAL && newest < F + packed) {
+    if (newest < F) t1 = newest < 0 ? 0 : min(newest / XC + 1, tF);
+    else t1 = tF + min((newest - lead) / BC + 1, tP);
+  }
   const int each = (max(t1 - t0, 0) + splits - 1) / splits;
 """
 
-# %% ../nbs/07_prefill.ipynb #11a1d93f
+# %% ../nbs/07_prefill.ipynb #28a82e42
 PREFILL_TILE = """
   for (int t = t0 + split * each; t < min(t0 + (split + 1) * each, t1); t++) {
     // Keys j in [j0, j1) of this tile are in use; key j stands at position at + j of the row.
@@ -128,7 +144,7 @@ PREFILL_TILE = """
 #define SLOT(to, j) int to = slot0 + (j); if (RING && isP) while (to >= N) to -= N; else to = min(to, last);
 """
 
-# %% ../nbs/07_prefill.ipynb #665c6576
+# %% ../nbs/07_prefill.ipynb #04794b80
 PREFILL_STAGE_K = """
     // Keys: two keys and a word a thread; code i of both is one half2, where the lane that will want it looks.
     if (isP) {
@@ -137,7 +153,7 @@ PREFILL_STAGE_K = """
         SLOT(one, j) SLOT(two, j + 1)
         const uint a = IN(k_codes, one, w), c = IN(k_codes, two, w);
         UNROLL for (int n = 0; n < KPER; n++) {
-          const int i = (n + w * KPER / 8) % KPER, d = w * KPER + i;          // turned by the word: 32 lanes, 32 banks
+          const int i = (n + w * KPER / 8) % KPER, d = w * KPER + i;  // turned: 32 lanes, 32 banks
           tile[(j / 8 * (DK / 8) + d / 8) * 32 + home(d % 8, pair * 2)] =
             halves(a >> (KBITS * i) & ((1 << KBITS) - 1), c >> (KBITS * i) & ((1 << KBITS) - 1));
         }
@@ -154,7 +170,7 @@ PREFILL_STAGE_K = """
           kb[x] = float2(float(IN(k_biases, slot0 / KG, 2 * x)), float(IN(k_biases, slot0 / KG, 2 * x + 1)));
         }
     } else
-      for (int x = tid; x < XC / 2 * DK; x += THREADS) {                      // exact keys: two floats where a code had two halves
+      for (int x = tid; x < XC / 2 * DK; x += THREADS) {  // exact keys: two floats for two halves
         const int pair = x % 4, d = x / 4 % DK, j = x / 4 / DK * 8 + pair * 2;
         SLOT(one, j) SLOT(two, j + 1)
         const int to = ((j / 8 * (DK / 8) + d / 8) * 32 + home(d % 8, pair * 2)) * 2;
@@ -163,7 +179,7 @@ PREFILL_STAGE_K = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #7ad6884b
+# %% ../nbs/07_prefill.ipynb #a3f5945b
 PREFILL_STAGE_V = """
     // Values: a word a thread; codes 2n and 2n + 1 are one half2.
     if (isP) {
@@ -190,14 +206,15 @@ PREFILL_STAGE_V = """
         }
     } else
       for (int x = tid; x < XC * DV / 2; x += THREADS) {
-        const int j = x / 4 / DV * 8 + x % 8, d = x / 8 % (DV / 2) * 2, to = V0 + ((j / 8 * (DV / 8) + d / 8) * 32 + home(j % 8, d % 8)) * 2;
+        const int j = x / 4 / DV * 8 + x % 8, d = x / 8 % (DV / 2) * 2;
+        const int to = V0 + ((j / 8 * (DV / 8) + d / 8) * 32 + home(j % 8, d % 8)) * 2;
         SLOT(one, j)
         tile[to] = as_word(isF ? float(IN(first_v, one, d)) : float(IN(recent_v, one, d)));
         tile[to + 1] = as_word(isF ? float(IN(first_v, one, d + 1)) : float(IN(recent_v, one, d + 1)));
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #8d4cf952
+# %% ../nbs/07_prefill.ipynb #4d47fc0c
 PREFILL_SCORES = """
     // Scores of this simdgroup's rows and dims: codes times queries, then scales and biases.
     Matrix s[RF][NK], part[RF][NK], kf;
@@ -212,7 +229,7 @@ PREFILL_SCORES = """
         Matrix qa[RF];
         UNROLL for (int r = 0; r < RF; r++) {
           const float x = float(qs[r][f][0]), y = float(qs[r][f][1]);
-          if (isP && KAXIS == 2) {                                           // a scale and a bias a dim: into the query
+          if (isP && KAXIS == 2) {  // a scale and a bias a dim: into the query
             const float2 sc = ks[(d + col) / 2], bi = kb[(d + col) / 2];
             SET(qa[r], x * sc.x, y * sc.y)
             shift[r] += x * bi.x + y * bi.y;
@@ -223,13 +240,13 @@ PREFILL_SCORES = """
           FRAGMENT(kf, 0, k * (DK / 8) + df)
           UNROLL for (int r = 0; r < RF; r++) simdgroup_multiply_accumulate(part[r][k], qa[r], kf, part[r][k]);
         }
-        if (isP && KAXIS == 1 && ((d + 8) % KG == 0 || f == QF - 1 || d + 8 >= DK)) {      // the end of a group, or of our part
+        if (isP && KAXIS == 1 && ((d + 8) % KG == 0 || f == QF - 1 || d + 8 >= DK)) {  // a group's end, or our own
           UNROLL for (int r = 0; r < RF; r++) {
             const float sum = row_sum(shift[r]);
             UNROLL for (int k = 0; k < NK; k++) {
               const float2 sc = ks[d / KG * (BC / 2) + k * 4 + col / 2], bi = kb[d / KG * (BC / 2) + k * 4 + col / 2];
-              SET(s[r][k], s[r][k].thread_elements()[0] + sc.x * part[r][k].thread_elements()[0] + bi.x * sum,
-                           s[r][k].thread_elements()[1] + sc.y * part[r][k].thread_elements()[1] + bi.y * sum)
+              SET(s[r][k], LEFT(s[r][k]) + sc.x * LEFT(part[r][k]) + bi.x * sum,
+                           RIGHT(s[r][k]) + sc.y * RIGHT(part[r][k]) + bi.y * sum)
               SET(part[r][k], 0.0f, 0.0f)
             }
             shift[r] = 0;
@@ -240,20 +257,20 @@ PREFILL_SCORES = """
     if (!isP || KAXIS == 2)
       UNROLL for (int r = 0; r < RF; r++) {
         const float sum = isP ? row_sum(shift[r]) : 0.0f;
-        UNROLL for (int k = 0; k < NK; k++) SET(s[r][k], part[r][k].thread_elements()[0] + sum, part[r][k].thread_elements()[1] + sum)
+        UNROLL for (int k = 0; k < NK; k++) SET(s[r][k], LEFT(part[r][k]) + sum, RIGHT(part[r][k]) + sum)
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #610d7a69
+# %% ../nbs/07_prefill.ipynb #479953ae
 PREFILL_EXCHANGE_OUT = """
     // Where several simdgroups share the dims, each leaves its part of the scores for the others.
     if (WC > 1)
       UNROLL for (int r = 0; r < RF; r++) UNROLL for (int k = 0; k < NK; k++)
-        partial[((sg * RF + r) * NK + k) * 32 + lane] = float2(s[r][k].thread_elements()[0], s[r][k].thread_elements()[1]);
+        partial[((sg * RF + r) * NK + k) * 32 + lane] = float2(LEFT(s[r][k]), RIGHT(s[r][k]));
     if (WC > 1 || !TWO) threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/07_prefill.ipynb #15c6ab6a
+# %% ../nbs/07_prefill.ipynb #c8f6db1c
 PREFILL_EXCHANGE_IN = """
     if (WC > 1)
       UNROLL for (int r = 0; r < RF; r++) UNROLL for (int k = 0; k < NK; k++) {
@@ -266,10 +283,10 @@ PREFILL_EXCHANGE_IN = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #97829abe
+# %% ../nbs/07_prefill.ipynb #5183f74c
 PREFILL_BARRIER = "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
 
-# %% ../nbs/07_prefill.ipynb #2db98a65
+# %% ../nbs/07_prefill.ipynb #8826bffa
 PREFILL_SOFTMAX = """
     // Softcap, masks and one step of the online softmax; a row of a matrix lies in four lanes.
     float shrink[RF], tile_sum[RF];
@@ -285,8 +302,10 @@ PREFILL_SOFTMAX = """
           if (SOFTCAP) x = softcap * metal::tanh(x / softcap);
           if (MASK && see) {
             SLOT(slot, j)
-            const int mc = isF ? off + j : isP ? F + (PER_ROW ? slot : off + j - begin) : F + (PER_ROW ? N : packed) + off + j;
-            const long at_mask = b * mask_strides[0] + head[r] * mask_strides[1] + query[r] * mask_strides[2] + mc * mask_strides[3];
+            const int past = isF ? 0 : isP ? F : F + (PER_ROW ? N : packed);         // mask columns before this part
+            const int column = past + (!isP ? off + j : PER_ROW ? slot : off + j - begin);
+            const long at_mask = b * mask_strides[0] + head[r] * mask_strides[1] + query[r] * mask_strides[2] +
+                                 column * mask_strides[3];
             if (MASK == 1) see = float(mask[at_mask]) != 0.0f; else x += float(mask[at_mask]);
           }
           x2[e] = see ? x : -INFINITY;
@@ -299,17 +318,17 @@ PREFILL_SOFTMAX = """
       m[r] = top;
       tile_sum[r] = 0;
       UNROLL for (int k = 0; k < NK; k++) {
-        const float x = metal::exp(s[r][k].thread_elements()[0] - top), y = metal::exp(s[r][k].thread_elements()[1] - top);
+        const float x = metal::exp(LEFT(s[r][k]) - top), y = metal::exp(RIGHT(s[r][k]) - top);
         SET(s[r][k], x, y)
         tile_sum[r] += x + y;
       }
-      l[r] = l[r] * shrink[r] + tile_sum[r];                                 // this lane's part; summed over lanes at the end
+      l[r] = l[r] * shrink[r] + tile_sum[r];  // this lane's part; summed over lanes at the end
       if (isP && VAXIS == 2) tile_sum[r] = row_sum(tile_sum[r]);
     }
     if (!TWO) threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/07_prefill.ipynb #0dc449bb
+# %% ../nbs/07_prefill.ipynb #fbd6f1fd
 PREFILL_VALUES = """
     // Values: probabilities times codes; a scale a key goes into the probabilities, a scale a dim into the product.
     Matrix p[RF][NK], vf;
@@ -322,7 +341,7 @@ PREFILL_VALUES = """
             add[r] = 0;
             UNROLL for (int k = 0; k < NK; k++) {
               const float2 sc = vs[d / VG * (BC / 2) + k * 4 + col / 2], bi = vb[d / VG * (BC / 2) + k * 4 + col / 2];
-              const float x = s[r][k].thread_elements()[0], y = s[r][k].thread_elements()[1];
+              const float x = LEFT(s[r][k]), y = RIGHT(s[r][k]);
               SET(p[r][k], x * sc.x, y * sc.y)
               add[r] += x * bi.x + y * bi.y;
             }
@@ -333,7 +352,7 @@ PREFILL_VALUES = """
           if (isP && VAXIS == 2) SET(sum[r], 0.0f, 0.0f)
           else {
             const float more = isP ? add[r] : 0.0f;
-            SET(o[r][f], o[r][f].thread_elements()[0] * shrink[r] + more, o[r][f].thread_elements()[1] * shrink[r] + more)
+            SET(o[r][f], LEFT(o[r][f]) * shrink[r] + more, RIGHT(o[r][f]) * shrink[r] + more)
           }
         UNROLL for (int k = 0; k < NK; k++) {
           if (!isP && k >= NK / 2) continue;
@@ -347,8 +366,8 @@ PREFILL_VALUES = """
         UNROLL for (int r = 0; r < RF; r++)
           if (isP && VAXIS == 2) {
             const float2 sc = vs[(d + col) / 2], bi = vb[(d + col) / 2];
-            SET(o[r][f], o[r][f].thread_elements()[0] * shrink[r] + sc.x * sum[r].thread_elements()[0] + bi.x * tile_sum[r],
-                         o[r][f].thread_elements()[1] * shrink[r] + sc.y * sum[r].thread_elements()[1] + bi.y * tile_sum[r])
+            SET(o[r][f], LEFT(o[r][f]) * shrink[r] + sc.x * LEFT(sum[r]) + bi.x * tile_sum[r],
+                         RIGHT(o[r][f]) * shrink[r] + sc.y * RIGHT(sum[r]) + bi.y * tile_sum[r])
           }
       }
     }
@@ -356,23 +375,24 @@ PREFILL_VALUES = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #da9bccec
+# %% ../nbs/07_prefill.ipynb #ca5d43a2
 PREFILL_OUT = """
   // One split: the answer itself.
   UNROLL for (int r = 0; r < RF; r++) {
-    const float sink = SINKS ? float(sinks[head[r]]) : LOWEST, top = metal::max(m[r], sink), mine = metal::exp(m[r] - top);
+    const float sink = SINKS ? float(sinks[head[r]]) : LOWEST, top = metal::max(m[r], sink);
+    const float mine = metal::exp(m[r] - top);
     const float sum = row_sum(l[r]) * mine + (SINKS ? metal::exp(sink - top) : 0.0f);
     const float inv = sum == 0 ? 0.0f : mine / sum;                          // no key seen: zeros
     const long to = ((long(b) * HKV * G + head[r]) * L + query[r]) * DV;
     if (row0 + (wr * RF + r) * 8 + row < rows)
       UNROLL for (int f = 0; f < VF; f++) {
         const int d = (wc * VF + f) * 8 + col;
-        if (d < DV) { out[to + d] = T(o[r][f].thread_elements()[0] * inv); out[to + d + 1] = T(o[r][f].thread_elements()[1] * inv); }
+        if (d < DV) { out[to + d] = T(LEFT(o[r][f]) * inv); out[to + d + 1] = T(RIGHT(o[r][f]) * inv); }
       }
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #24c0fd22
+# %% ../nbs/07_prefill.ipynb #381c0fc4
 PREFILL_PARTS = """
   // Several: this split's state (m, l, o), for the merge of chapter 4.
   UNROLL for (int r = 0; r < RF; r++) {
@@ -383,20 +403,20 @@ PREFILL_PARTS = """
       if (wc == 0 && col == 0) { part_m[to] = m[r]; part_l[to] = sum; }
       UNROLL for (int f = 0; f < VF; f++) {
         const int d = (wc * VF + f) * 8 + col;
-        if (d < DV) { part_o[to * DV + d] = o[r][f].thread_elements()[0]; part_o[to * DV + d + 1] = o[r][f].thread_elements()[1]; }
+        if (d < DV) { part_o[to * DV + d] = LEFT(o[r][f]); part_o[to * DV + d + 1] = RIGHT(o[r][f]); }
       }
     }
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #50b08324
+# %% ../nbs/07_prefill.ipynb #ee393267
 def _only_if(flag, text): return f"    if ({flag}) {{\n{text}    }}\n"
 
 PREFILL_TEXT = (PREFILL_SETUP + PREFILL_QUERIES + PREFILL_RANGE + PREFILL_TILE + PREFILL_STAGE_K +
                 _only_if('TWO', PREFILL_STAGE_V) + PREFILL_BARRIER + PREFILL_SCORES + PREFILL_EXCHANGE_OUT +
                 _only_if('!TWO', PREFILL_STAGE_V) + PREFILL_EXCHANGE_IN + PREFILL_SOFTMAX + PREFILL_VALUES)
 
-# %% ../nbs/07_prefill.ipynb #59d6af8c
+# %% ../nbs/07_prefill.ipynb #9caa8678
 _SHAPES = {64: (2, 4, 1, 32, 1), 128: (1, 8, 1, 32, 1), 256: (1, 4, 2, 32, 0), 512: (1, 3, 4, 16, 0)}
 
 def prefill_cost(D, RF, WR, WC, BC, TWO, bytes=4):
@@ -409,14 +429,14 @@ def prefill_cost(D, RF, WR, WC, BC, TWO, bytes=4):
     return dict(rows=8 * RF * WR, threads=32 * WR * WC, registers=own + own * bytes // 4 + 4 * RF * BC // 8,
                 memory=tile + scales + partial)
 
-# %% ../nbs/07_prefill.ipynb #135d58f4
+# %% ../nbs/07_prefill.ipynb #9c1d0b10
 PREFILL_ROWS = 16        # rows of a KV head from which this kernel is used: two 8-row matrices
 
 def prefill_fits(c):
     "Is this `Call` one for the prefill kernel? Many rows, and head dims that are multiples of 8 up to 512"
     return c.L > 1 and c.G * c.L >= PREFILL_ROWS and all(d % 8 == 0 and d <= 512 for d in (c.Dk, c.Dv))
 
-# %% ../nbs/07_prefill.ipynb #a3ae492a
+# %% ../nbs/07_prefill.ipynb #1fe2ac96
 def prefill_plan(c, fill=256):
     "(RF, WR, WC, BC, TWO, splits) for a `Call`, aiming at `fill` threadgroups"
     RF, WR, WC, BC, TWO = next(s for d, s in _SHAPES.items() if max(c.Dk, c.Dv) <= d)
@@ -426,7 +446,7 @@ def prefill_plan(c, fill=256):
     tiles = -(-(min(c.window + c.L, c.N) if c.window else c.N if c.per_row else c.length - c.start) // BC)
     return RF, WR, WC, BC, TWO, max(1, min(tiles // 8, -(-fill // groups), 1024))
 
-# %% ../nbs/07_prefill.ipynb #76af24be
+# %% ../nbs/07_prefill.ipynb #a4e519de
 def _prefill_call(c, shape, splits, **more):
     "Inputs, template arguments and grid of the prefill text"
     RF, WR, WC, BC, TWO = shape
@@ -436,7 +456,7 @@ def _prefill_call(c, shape, splits, **more):
     return _inputs(c, splits), dict(template=list(flags.items()), grid=(splits * threads, tall, c.B * c.Hkv),
                                     threadgroup=(threads, 1, 1))
 
-# %% ../nbs/07_prefill.ipynb #e4f48cc8
+# %% ../nbs/07_prefill.ipynb #845d50e7
 def _whole(c, shape, make, head, **kw):
     "One split: the kernel writes the output"
     ins, go = _prefill_call(c, shape, 1, SINKS=int(c.sinks is not None))
@@ -453,7 +473,7 @@ def _in_parts(c, shape, splits, make, head, **kw):
     return f(inputs=ins, output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)],
              output_dtypes=[mx.float32] * 3, **go, **kw)
 
-# %% ../nbs/07_prefill.ipynb #8aee8f38
+# %% ../nbs/07_prefill.ipynb #6a6fb516
 def prefill_launch(
     c,                          # a checked call with prefill_fits(c)
     make,                       # a function with mx.fast.metal_kernel's signature
@@ -470,7 +490,7 @@ def prefill_launch(
     if splits == 1: return _whole(c, shape, make, head, **kw)
     return merge_launch(c, _in_parts(c, shape, splits, make, head, **kw), make, header, **kw)
 
-# %% ../nbs/07_prefill.ipynb #e93d0caa
+# %% ../nbs/07_prefill.ipynb #33f9aae5
 def sdpa_prefill(c):
     "A `Call` on Apple's GPU by the prefill kernel"
     return prefill_launch(c, mx.fast.metal_kernel)
@@ -483,7 +503,7 @@ def sdpa_metal_any(c):
 
 BACKENDS['metal'] = sdpa_metal_any
 
-# %% ../nbs/07_prefill.ipynb #6ed4b999
+# %% ../nbs/07_prefill.ipynb #da4daf41
 CUDA_MATRIX = """
 #define UNROLL _Pragma("unroll")
 #define float2(a, b) make_float2(a, b)
@@ -513,7 +533,7 @@ inline void simdgroup_multiply_accumulate(Matrix& d, Matrix a, Matrix b, Matrix 
 }
 """
 
-# %% ../nbs/07_prefill.ipynb #a6e025eb
+# %% ../nbs/07_prefill.ipynb #e29ec326
 def _status(key):
     "A line of /proc/self/status in bytes; 0 where there is none"
     try: return next(int(l.split()[1]) * 1024 for l in open('/proc/self/status') if l.startswith(key))
@@ -529,14 +549,14 @@ def _temporaries(f):
     grown = _status('VmHWM') - rss0 if mx.default_device() == mx.cpu else 0
     return max(mx.get_peak_memory() - mlx0, grown) - out.nbytes, t
 
-# %% ../nbs/07_prefill.ipynb #617960a5
+# %% ../nbs/07_prefill.ipynb #20bce7f1
 def _sight(L, N, causal, window):
     "The same sight for MLX: None, 'causal' or a boolean mask (L, N)"
     if not window: return 'causal' if causal else None
     i, j = mx.arange(N - L, N)[:, None], mx.arange(N)[None]
     return (j <= i) & (j > i - window)
 
-# %% ../nbs/07_prefill.ipynb #0df14448
+# %% ../nbs/07_prefill.ipynb #2f61d637
 def _products(q, k, v, most=2**30):
     "{'its two products alone': q k' and then weights times v}, for a score matrix of at most `most` bytes; else {}"
     if q.shape[1] * q.shape[2] * k.shape[2] * q.itemsize > most: return {}
@@ -547,7 +567,7 @@ def _products(q, k, v, most=2**30):
         return p @ v
     return {'its two products alone': run}
 
-# %% ../nbs/07_prefill.ipynb #0b5a1156
+# %% ../nbs/07_prefill.ipynb #965457b8
 def prefill_ways(Hkv=8, G=4, D=128, L=512, N=8192, dtype=mx.float32, k_axis=-2, causal=False, window=None, seed=0):
     """Name -> a call: one chunk of L queries over N keys (the queries are the last of them), each way there is.
 
@@ -568,7 +588,7 @@ def prefill_ways(Hkv=8, G=4, D=128, L=512, N=8192, dtype=mx.float32, k_axis=-2, 
             'dequantise + SDPA': lambda: f(q, *(mx.dequantize(*x) for x in theirs), scale=scale, mask=mask),
             'mlx-lm int4': lambda: quantised(mx.array(q), *theirs, scale=scale, mask=mask, group_size=64, bits=4)}
 
-# %% ../nbs/07_prefill.ipynb #6f882197
+# %% ../nbs/07_prefill.ipynb #ff42c812
 def _seconds(f):
     t = time.perf_counter(); mx.eval(f()); mx.synchronize()
     return time.perf_counter() - t
@@ -587,7 +607,7 @@ def bench_prefill(ways=None, rounds=5, limit=10, **shape):
         if first[n][1] <= limit: took[n].append(_seconds(fns[n]))
     return {n: dict(seconds=sorted(t)[len(t) // 2], rounds=len(t), temporaries=first[n][0]) for n, t in took.items()}
 
-# %% ../nbs/07_prefill.ipynb #0e566b9d
+# %% ../nbs/07_prefill.ipynb #c5a354be
 def prefill_arguments(p):
     "The options of `turboquant-bench prefill` on an argparse parser"
     for n, d in (('Hkv', 8), ('G', 4), ('D', 128), ('L', 512), ('N', 8192), ('k-axis', -2), ('window', 0), ('rounds', 5)):
@@ -595,7 +615,7 @@ def prefill_arguments(p):
     p.add_argument('--dtype', choices=['float32', 'float16', 'bfloat16'], default='float32')
     p.add_argument('--causal', action='store_true'); p.add_argument('--ways', nargs='+'); p.add_argument('--json')
 
-# %% ../nbs/07_prefill.ipynb #411f6152
+# %% ../nbs/07_prefill.ipynb #ad084db9
 def _machine():
     "What this runs on"
     from importlib.metadata import version

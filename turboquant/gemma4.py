@@ -7,7 +7,7 @@ __all__ = ['GEMMA4', 'Gemma4Config', 'tiny', 'rope_periods', 'Rope', 'Attention'
            'Router', 'Experts', 'Layer', 'TextModel', 'softcap', 'Gemma4', 'text_name', 'sanitize',
            'safetensors_header', 'shards', 'quantized_as', 'load_model', 'load', 'tiny_folder', 'kv_nbytes', 'shard']
 
-# %% ../nbs/12_gemma4.ipynb #e7b43bfc
+# %% ../nbs/12_gemma4.ipynb #396f2b25
 import json, re, struct
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -20,18 +20,21 @@ from mlx.utils import tree_flatten
 from mlx_lm.models.cache import KVCache, RotatingKVCache
 from mlx_lm.models.switch_layers import SwitchGLU
 
-# %% ../nbs/12_gemma4.ipynb #33602ca0
+# %% ../nbs/12_gemma4.ipynb #275ca175
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedKeys, attend
 from .shared import PackedSharedKVCache
 
-# %% ../nbs/12_gemma4.ipynb #d8b8ad06
+# %% ../nbs/12_gemma4.ipynb #734c31ec
 def _types(sliding, n): return (['sliding_attention']*sliding + ['full_attention'])*n
 
-_BIG = dict(vocab_size=262144, head_dim=256, global_head_dim=512, sliding_window=1024, max_position_embeddings=262144,
-            attention_k_eq_v=True, num_kv_shared_layers=0, hidden_size_per_layer_input=0, final_logit_softcapping=30.0)
-_SMALL = _BIG | dict(sliding_window=512, max_position_embeddings=131072, attention_k_eq_v=False, hidden_size_per_layer_input=256)
+# %% ../nbs/12_gemma4.ipynb #8cdf601b
+_BIG = dict(vocab_size=262144, head_dim=256, global_head_dim=512, sliding_window=1024, attention_k_eq_v=True,
+            max_position_embeddings=262144, num_kv_shared_layers=0, hidden_size_per_layer_input=0,
+            final_logit_softcapping=30.0)
+_SMALL = _BIG | dict(sliding_window=512, max_position_embeddings=131072, attention_k_eq_v=False,
+                     hidden_size_per_layer_input=256)
 
-# %% ../nbs/12_gemma4.ipynb #5a02b377
+# %% ../nbs/12_gemma4.ipynb #74de8404
 GEMMA4 = {
     '31b': _BIG | dict(hidden_size=5376, intermediate_size=21504, num_hidden_layers=60, num_attention_heads=32,
                        num_key_value_heads=16, num_global_key_value_heads=4, layer_types=_types(5, 10)),
@@ -39,13 +42,13 @@ GEMMA4 = {
                            num_key_value_heads=8, num_global_key_value_heads=2, layer_types=_types(5, 5),
                            enable_moe_block=True, num_experts=128, top_k_experts=8, moe_intermediate_size=704),
     'e4b': _SMALL | dict(hidden_size=2560, intermediate_size=10240, num_hidden_layers=42, num_attention_heads=8,
-                         num_key_value_heads=2, layer_types=_types(5, 7), num_kv_shared_layers=18, use_double_wide_mlp=False),
+                         num_key_value_heads=2, layer_types=_types(5, 7), num_kv_shared_layers=18,
+                         use_double_wide_mlp=False),
     'e2b': _SMALL | dict(hidden_size=1536, intermediate_size=6144, num_hidden_layers=35, num_attention_heads=8,
-                         num_key_value_heads=1, layer_types=_types(4, 7), num_kv_shared_layers=20, use_double_wide_mlp=True)}
+                         num_key_value_heads=1, layer_types=_types(4, 7), num_kv_shared_layers=20,
+                         use_double_wide_mlp=True)}
 
-# %% ../nbs/12_gemma4.ipynb #0470994e
-def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
-
+# %% ../nbs/12_gemma4.ipynb #676f9a6f
 @dataclass
 class Gemma4Config:
     "The sizes of a Gemma 4 text model; `extra` keeps the keys of config.json that the model does not use"
@@ -60,8 +63,8 @@ class Gemma4Config:
     layer_types: list                                 # sliding_attention or full_attention, for each layer
     num_kv_shared_layers: int                         # the last so many layers keep no keys and values of their own
     hidden_size_per_layer_input: int                  # width of the inputs that each layer gets beside (0: none)
-    final_logit_softcapping: float|None = None
-    use_double_wide_mlp: bool = False                 # twice the width where keys and values are borrowed
+    final_logit_softcapping: float|None               # bends the scores into ± this; None: does not
+    use_double_wide_mlp: bool = False                 # MLP twice as wide in layers that borrow keys and values
     global_head_dim: int = 512                        # D of the full layers
     num_global_key_value_heads: int|None = None       # Hkv of the full layers with k_eq_v
     attention_k_eq_v: bool = False                    # one projection for keys and values on full layers
@@ -77,93 +80,104 @@ class Gemma4Config:
     model_type: str = 'gemma4'
     extra: dict = field(default_factory=dict, repr=False)
 
-# %% ../nbs/12_gemma4.ipynb #7d0d0016
+# %% ../nbs/12_gemma4.ipynb #f5242175
+def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
+
+_REQUIRED = [f.name for f in fields(Gemma4Config)][:12]
+
 @patch(cls_method=True)
 def from_dict(cls:Gemma4Config, d):
     """The configuration in `d`, the dict of a config.json or of its text_config.
     ValueError names keys that are missing and values that this model does not have."""
     if not isinstance(d, dict): _fail('config', type(d).__name__, "the dict of a config.json")
-    text = {k: v for k, v in d.items() if k != 'text_config'} | (d.get('text_config') or {})
-    names = {f.name for f in fields(cls)} - {'extra'}
-    missing = [n for n in _REQUIRED if n not in text]
+    text = d | (d.get('text_config') or {}) | dict(model_type='gemma4')
+    need = _REQUIRED + ['use_double_wide_mlp']*bool(text.get('num_kv_shared_layers'))
+    missing, names = [n for n in need if n not in text], {f.name for f in fields(cls)} - {'extra'}
     if missing: _fail('config', f"without {', '.join(missing)}", "every size of a Gemma 4 text model")
-    known = {k: text[k] for k in names & set(text)} | dict(model_type='gemma4')
-    c = cls(**known, extra={k: v for k, v in text.items() if k not in names})
-    c._check(); return c
+    extra = {k: v for k, v in text.items() if k not in names | {'text_config'}}
+    return cls(**{k: v for k, v in text.items() if k in names}, extra=extra)._check()
 
-_REQUIRED = ('hidden_size', 'intermediate_size', 'num_hidden_layers', 'num_attention_heads', 'num_key_value_heads', 'head_dim',
-             'vocab_size', 'sliding_window', 'layer_types', 'num_kv_shared_layers', 'hidden_size_per_layer_input')
+# %% ../nbs/12_gemma4.ipynb #194309f0
+@patch
+def _check_types(self:Gemma4Config):
+    types, n, own = self.layer_types, self.num_hidden_layers, self.num_hidden_layers - self.num_kv_shared_layers
+    if len(types) != n: _fail('layer_types', f"{len(types)} names", f"{n}, one a layer")
+    odd = set(types) - {'sliding_attention', 'full_attention'}
+    if odd: _fail('layer_types', f"a list with {odd.pop()!r}", "sliding_attention and full_attention")
+    if types[-1] != 'full_attention': _fail('layer_types', f"a list that ends in {types[-1]}", "full_attention last")
+    if set(types) - set(types[:own]): _fail('num_kv_shared_layers', n - own, "a layer of each type that keeps keys and values")
 
-# %% ../nbs/12_gemma4.ipynb #31fef7e1
-_WANTED = dict(hidden_activation='gelu_pytorch_tanh', attention_bias=False, use_bidirectional_attention=(None, 'vision'))
+# %% ../nbs/12_gemma4.ipynb #f76295e0
+_WANTED = dict(hidden_activation=['gelu_pytorch_tanh'], attention_bias=[False], use_bidirectional_attention=[None, 'vision'])
 
 @patch
 def _check(self:Gemma4Config):
-    self.hidden_size_per_layer_input = self.hidden_size_per_layer_input or 0
-    types, n = self.layer_types, self.num_hidden_layers
-    if len(types) != n: _fail('layer_types', f"{len(types)} names", f"{n}, one a layer")
-    for t in types:
-        if t not in ('sliding_attention', 'full_attention'): _fail('layer_types', f"a list with {t!r}", "sliding_attention and full_attention")
-    if types[-1] != 'full_attention': _fail('layer_types', f"a list that ends in {types[-1]}", "full_attention last")
-    if not set(types) <= set(types[:n - self.num_kv_shared_layers]):
-        _fail('num_kv_shared_layers', self.num_kv_shared_layers, "few enough that a layer of each type keeps keys and values")
+    self._check_types()
     for k, want in _WANTED.items():
-        got = self.extra.get(k, want[0] if isinstance(want, tuple) else want)
-        if got not in (want if isinstance(want, tuple) else (want,)): _fail(k, repr(got), repr(want))
+        got = self.extra.get(k, want[0])
+        if got not in want: _fail(k, repr(got), ' or '.join(map(repr, want)))
+    self.hidden_size_per_layer_input = self.hidden_size_per_layer_input or 0      # some files say null
+    return self
 
-# %% ../nbs/12_gemma4.ipynb #06a2be52
+# %% ../nbs/12_gemma4.ipynb #52aec5e6
 @patch
 def full(self:Gemma4Config, i): "Does layer `i` see everything?"; return self.layer_types[i] == 'full_attention'
 
 @patch
 def dim(self:Gemma4Config, i): "Head dim of layer `i`"; return self.global_head_dim if self.full(i) else self.head_dim
 
+# %% ../nbs/12_gemma4.ipynb #4670cba8
 @patch
-def k_eq_v(self:Gemma4Config, i): "Do keys and values of layer `i` come from one projection?"; return self.attention_k_eq_v and self.full(i)
+def k_eq_v(self:Gemma4Config, i):
+    "Do keys and values of layer `i` come from one projection?"
+    return self.attention_k_eq_v and self.full(i)
 
 @patch
 def kv_heads(self:Gemma4Config, i):
     "KV heads of layer `i`"
     return (self.k_eq_v(i) and self.num_global_key_value_heads) or self.num_key_value_heads
 
-# %% ../nbs/12_gemma4.ipynb #49eacc2e
+# %% ../nbs/12_gemma4.ipynb #acd0bdef
 @patch
 def lender(self:Gemma4Config, i):
     "The layer whose keys and values layer `i` reads: itself, or the last of its type that has some"
     own = self.num_hidden_layers - self.num_kv_shared_layers
     return i if i < own else max(j for j in range(own) if self.layer_types[j] == self.layer_types[i])
 
-# %% ../nbs/12_gemma4.ipynb #00a1e64c
-_TINY = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, head_dim=64, global_head_dim=128, sliding_window=32,
-             vocab_size=64, vocab_size_per_layer_input=64, max_position_embeddings=4096)
+# %% ../nbs/12_gemma4.ipynb #868e50be
+_TINY = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, head_dim=64, global_head_dim=128,
+             sliding_window=32, vocab_size=64, vocab_size_per_layer_input=64, max_position_embeddings=4096)
 
+_LITTLE = dict(num_kv_shared_layers=6, hidden_size_per_layer_input=16, num_key_value_heads=2, layer_types=_types(5, 2))
+_TINIES = {'31b': dict(layer_types=_types(5, 1), num_attention_heads=8, num_key_value_heads=4, num_global_key_value_heads=2),
+           'e4b': _LITTLE, 'e2b': _LITTLE | dict(num_kv_shared_layers=5, num_key_value_heads=1, layer_types=_types(4, 2))}
+_TINIES['26b-a4b'] = _TINIES['31b'] | dict(num_experts=8, top_k_experts=2, moe_intermediate_size=32)
+
+# %% ../nbs/12_gemma4.ipynb #96b559ba
 def tiny(kind, **kw):
-    "The configuration dict of a small model built like `kind`, a key of GEMMA4; `kw` replaces entries. ValueError for another kind"
+    "The config of a small model built like `kind`, a key of GEMMA4; `kw` replaces entries. ValueError for another kind"
     if kind not in GEMMA4: _fail('kind', repr(kind), f"one of {', '.join(GEMMA4)}")
-    n = {'e2b': dict(layer_types=_types(4, 2), num_kv_shared_layers=5, hidden_size_per_layer_input=16, num_key_value_heads=1),
-         'e4b': dict(layer_types=_types(5, 2), num_kv_shared_layers=6, hidden_size_per_layer_input=16, num_key_value_heads=2),
-         '31b': dict(layer_types=_types(5, 1), num_attention_heads=8, num_key_value_heads=4, num_global_key_value_heads=2)}
-    d = GEMMA4[kind] | _TINY | n.get(kind, n['31b']) | (dict(num_experts=8, top_k_experts=2, moe_intermediate_size=32) if kind == '26b-a4b' else {})
+    d = GEMMA4[kind] | _TINY | _TINIES[kind]
     return d | dict(num_hidden_layers=len(d['layer_types'])) | kw
 
-# %% ../nbs/12_gemma4.ipynb #5a2777a4
+# %% ../nbs/12_gemma4.ipynb #4bb9d127
 def rope_periods(dim, theta, part=1.0):
     "Periods over 2π of the dim/2 pairs, (dim/2,): θ^(2i/dim) for the first `part` of them, infinity for the others"
     n = int(part*dim)//2
     turn = mx.power(theta, mx.arange(n, dtype=mx.float32)*2/dim)
     return mx.concatenate([turn, mx.full((dim//2 - n,), mx.inf)])
 
-# %% ../nbs/12_gemma4.ipynb #1704438c
+# %% ../nbs/12_gemma4.ipynb #9ff253d9
 class Rope:
     "Turns (B, H, L, dim) by position: `rope(x, offset)`, where `offset` is an int or one int a row, (B,)"
     def __init__(self, dim, theta, part=1.0):
         self.dim, self.theta, self.part = dim, theta, part
         self.periods = None if part == 1 else rope_periods(dim, theta, part)
     def __call__(self, x, offset=0):
-        return mx.fast.rope(x, self.dim, traditional=False, base=None if self.part != 1 else self.theta, scale=1.0,
-                            offset=offset, freqs=self.periods)
+        base = self.theta if self.part == 1 else None
+        return mx.fast.rope(x, self.dim, traditional=False, base=base, scale=1.0, offset=offset, freqs=self.periods)
 
-# %% ../nbs/12_gemma4.ipynb #5f671caf
+# %% ../nbs/12_gemma4.ipynb #2d042956
 _ROPE = {'full_attention': dict(rope_type='proportional', partial_rotary_factor=0.25, rope_theta=1e6),
          'sliding_attention': dict(rope_type='default', rope_theta=1e4)}
 
@@ -172,33 +186,34 @@ def rope(self:Gemma4Config, i):
     "(theta, part of the pairs that turn) for layer `i`; ValueError for a kind of RoPE that Gemma 4 does not have"
     kind = self.layer_types[i]
     r = _ROPE[kind] | ((self.rope_parameters or {}).get(kind) or {})
-    if r['rope_type'] not in ('default', 'proportional') or r.get('factor', 1) != 1: _fail('rope_parameters', r, "rope_type default or proportional")
+    if r['rope_type'] not in ('default', 'proportional') or r.get('factor', 1) != 1:
+        _fail('rope_parameters', r, "rope_type default or proportional, without a factor")
     return float(r['rope_theta']), float(r.get('partial_rotary_factor', 1)) if r['rope_type'] == 'proportional' else 1.0
 
-# %% ../nbs/12_gemma4.ipynb #5040608f
+# %% ../nbs/12_gemma4.ipynb #349ce23c
 class Attention(nn.Module):
     "Attention of layer `i`: parameters named as in mlx-lm's gemma4_text"
     def __init__(self, c, i):
         super().__init__()
-        D, M, bias = c.dim(i), c.hidden_size, dict(bias=False)
-        self.n_heads, self.n_kv_heads, self.own = c.num_attention_heads, c.kv_heads(i), c.lender(i) == i
-        self.k_eq_v, self.eps, self.rope = c.k_eq_v(i), c.rms_norm_eps, Rope(D, *c.rope(i))
-        self.q_proj, self.o_proj = nn.Linear(M, self.n_heads*D, **bias), nn.Linear(self.n_heads*D, M, **bias)
-        self.q_norm = nn.RMSNorm(D, eps=self.eps)
-        if self.own:
-            self.k_norm, self.k_proj = nn.RMSNorm(D, eps=self.eps), nn.Linear(M, self.n_kv_heads*D, **bias)
-            if not self.k_eq_v: self.v_proj = nn.Linear(M, self.n_kv_heads*D, **bias)
+        D, M, self.eps, self.n_heads, self.n_kv_heads = c.dim(i), c.hidden_size, c.rms_norm_eps, c.num_attention_heads, c.kv_heads(i)
+        self.k_eq_v, self.own, self.rope = c.k_eq_v(i), c.lender(i) == i, Rope(D, *c.rope(i))
+        self.q_proj, self.q_norm = nn.Linear(M, self.n_heads*D, bias=False), nn.RMSNorm(D, eps=self.eps)
+        self.o_proj = nn.Linear(self.n_heads*D, M, bias=False)
+        if not self.own: return
+        self.k_proj, self.k_norm = nn.Linear(M, self.n_kv_heads*D, bias=False), nn.RMSNorm(D, eps=self.eps)
+        if not self.k_eq_v: self.v_proj = nn.Linear(M, self.n_kv_heads*D, bias=False)
 
-# %% ../nbs/12_gemma4.ipynb #230a3e70
+# %% ../nbs/12_gemma4.ipynb #ba83efb0
 def scaled_dot_product_attention(queries, keys, values, cache, scale, mask=None, sinks=None):
     "mlx-lm's function of that name, but packed keys go to turboquant's kernel: (B, Hq, L, D)"
     if isinstance(keys, PackedKeys): return attend(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
     return mlx_base.scaled_dot_product_attention(queries, keys, values, cache=cache, scale=scale, mask=mask, sinks=sinks)
 
-# %% ../nbs/12_gemma4.ipynb #bcd3c194
-def _heads(x, n): return x.reshape(*x.shape[:2], n, -1)                          # (B, L, n D) -> (B, L, n, D)
-def _first(x): return x.transpose(0, 2, 1, 3)                                    # (B, L, n, D) -> (B, n, L, D)
+# %% ../nbs/12_gemma4.ipynb #4faac493
+def _heads(x, n): return x.reshape(*x.shape[:2], n, -1)        # (B, L, n D) -> (B, L, n, D)
+def _first(x): return x.transpose(0, 2, 1, 3)                  # (B, L, n, D) -> (B, n, L, D), and back
 
+# %% ../nbs/12_gemma4.ipynb #9bd5eeed
 @patch
 def keys_values(self:Attention, x, cache):
     "Keys, values and the position of the first, after `cache` (None: there is none) has taken them in"
@@ -209,7 +224,7 @@ def keys_values(self:Attention, x, cache):
     k = self.rope(_first(self.k_norm(k)), offset)
     return *((k, v) if cache is None else cache.update_and_fetch(k, v)), offset
 
-# %% ../nbs/12_gemma4.ipynb #603ca2ba
+# %% ../nbs/12_gemma4.ipynb #5b562724
 @patch
 def __call__(self:Attention, x, mask=None, cache=None, kv=None):
     "x (B, L, M) to the same shape, and the (keys, values, offset) that it read: its own, or those lent as `kv`"
@@ -219,18 +234,20 @@ def __call__(self:Attention, x, mask=None, cache=None, kv=None):
     o = scaled_dot_product_attention(q, k, v, cache=cache, scale=1.0, mask=mask)
     return self.o_proj(_first(o).reshape(*x.shape[:2], -1)), kv
 
-# %% ../nbs/12_gemma4.ipynb #31b878a8
+# %% ../nbs/12_gemma4.ipynb #ae869140
 @partial(mx.compile, shapeless=True)
 def geglu(gate, x): "gelu(gate)·x, with GELU's tanh form"; return nn.gelu_approx(gate)*x
 
+# %% ../nbs/12_gemma4.ipynb #9936a3c7
 class MLP(nn.Module):
+    "The gated MLP, (B, L, M) to the same through width `F`"
     def __init__(self, M, F):
         super().__init__()
         self.gate_proj, self.up_proj = nn.Linear(M, F, bias=False), nn.Linear(M, F, bias=False)
         self.down_proj = nn.Linear(F, M, bias=False)
     def __call__(self, x): return self.down_proj(geglu(self.gate_proj(x), self.up_proj(x)))
 
-# %% ../nbs/12_gemma4.ipynb #8114df06
+# %% ../nbs/12_gemma4.ipynb #6f409c2e
 class Router(nn.Module):
     "Chooses `top` experts a token: (B, L, M) to their numbers and weights, (B, L, top) each"
     def __init__(self, c):
@@ -243,7 +260,7 @@ class Router(nn.Module):
         i = mx.argpartition(s, kth=-self.top, axis=-1)[..., -self.top:]
         return i, mx.softmax(mx.take_along_axis(s, i, axis=-1), axis=-1)*self.per_expert_scale[i]
 
-# %% ../nbs/12_gemma4.ipynb #0f49758f
+# %% ../nbs/12_gemma4.ipynb #5caddc35
 class _GeGLU(nn.Module):
     def __call__(self, x, gate): return geglu(gate, x)
 
@@ -251,28 +268,27 @@ class Experts(nn.Module):
     "The weighted sum of the chosen experts"
     def __init__(self, c):
         super().__init__()
-        self.switch_glu = SwitchGLU(c.hidden_size, c.moe_intermediate_size, c.num_experts, activation=_GeGLU(), bias=False)
+        self.switch_glu = SwitchGLU(c.hidden_size, c.moe_intermediate_size, c.num_experts, _GeGLU(), bias=False)
     def __call__(self, x, i, w): return (mx.expand_dims(w, -1)*self.switch_glu(x, i)).sum(-2)
 
-# %% ../nbs/12_gemma4.ipynb #b4c8d3c1
+# %% ../nbs/12_gemma4.ipynb #7d1d54eb
 class Layer(nn.Module):
+    "Layer `i` of the configuration `c`"
     def __init__(self, c, i):
         super().__init__()
-        M, P, norm = c.hidden_size, c.hidden_size_per_layer_input, partial(nn.RMSNorm, c.hidden_size, eps=c.rms_norm_eps)
-        self.self_attn = Attention(c, i)
-        self.mlp = MLP(M, c.intermediate_size*(2 if c.use_double_wide_mlp and c.lender(i) != i else 1))
-        self.input_layernorm, self.post_attention_layernorm = norm(), norm()
-        self.pre_feedforward_layernorm, self.post_feedforward_layernorm = norm(), norm()
-        if c.enable_moe_block:
-            self.router, self.experts = Router(c), Experts(c)
-            self.post_feedforward_layernorm_1, self.post_feedforward_layernorm_2 = norm(), norm()
-            self.pre_feedforward_layernorm_2 = norm()
-        if P:
-            self.per_layer_input_gate, self.per_layer_projection = nn.Linear(M, P, bias=False), nn.Linear(P, M, bias=False)
-            self.post_per_layer_input_norm = norm()
-        self.layer_scalar = mx.ones((1,))
+        M, F, P = c.hidden_size, c.intermediate_size, c.hidden_size_per_layer_input
+        wide = c.use_double_wide_mlp and c.lender(i) != i
+        self.self_attn, self.mlp, self.layer_scalar = Attention(c, i), MLP(M, 2*F if wide else F), mx.ones((1,))
+        for n in _NORMS[:4] + _NORMS[4:]*c.enable_moe_block: self[n] = nn.RMSNorm(M, eps=c.rms_norm_eps)
+        if c.enable_moe_block: self.router, self.experts = Router(c), Experts(c)
+        if not P: return
+        self.per_layer_input_gate, self.per_layer_projection = nn.Linear(M, P, bias=False), nn.Linear(P, M, bias=False)
+        self.post_per_layer_input_norm = nn.RMSNorm(M, eps=c.rms_norm_eps)
 
-# %% ../nbs/12_gemma4.ipynb #fc73335f
+_NORMS = ['input_layernorm', 'post_attention_layernorm', 'pre_feedforward_layernorm', 'post_feedforward_layernorm',
+          'post_feedforward_layernorm_1', 'post_feedforward_layernorm_2', 'pre_feedforward_layernorm_2']
+
+# %% ../nbs/12_gemma4.ipynb #fccc8e31
 @patch
 def _feed(self:Layer, x):
     "The MLP, and the experts beside it where there are some"
@@ -281,30 +297,36 @@ def _feed(self:Layer, x):
     e = self.experts(self.pre_feedforward_layernorm_2(x), *self.router(x))
     return self.post_feedforward_layernorm_1(h) + self.post_feedforward_layernorm_2(e)
 
+# %% ../nbs/12_gemma4.ipynb #9478f845
+@patch
+def _let_in(self:Layer, x, extra):
+    "x (B, L, M) with what the per-layer input `extra` (B, L, P) adds"
+    return x + self.post_per_layer_input_norm(self.per_layer_projection(geglu(self.per_layer_input_gate(x), extra)))
+
 @patch
 def __call__(self:Layer, x, mask=None, cache=None, kv=None, extra=None):
     "x (B, L, M), and `extra` (B, L, P) or None, to x's shape; also the keys and values read"
     h, kv = self.self_attn(self.input_layernorm(x), mask, cache, kv)
     x = x + self.post_attention_layernorm(h)
     x = x + self.post_feedforward_layernorm(self._feed(x))
-    if extra is not None:
-        x = x + self.post_per_layer_input_norm(self.per_layer_projection(geglu(self.per_layer_input_gate(x), extra)))
+    if extra is not None: x = self._let_in(x, extra)
     return x*self.layer_scalar, kv
 
-# %% ../nbs/12_gemma4.ipynb #9d389c4f
+# %% ../nbs/12_gemma4.ipynb #dadbf3e2
 class TextModel(nn.Module):
+    "Everything but the scores of the next token"
     def __init__(self, c):
         super().__init__()
-        N, P = c.num_hidden_layers, c.hidden_size_per_layer_input
-        self.window, self.kinds, self.lenders = c.sliding_window, tuple(c.layer_types), tuple(c.lender(i) for i in range(N))
-        self.embed_tokens, self.norm = nn.Embedding(c.vocab_size, c.hidden_size), nn.RMSNorm(c.hidden_size, eps=c.rms_norm_eps)
+        N, M, P = c.num_hidden_layers, c.hidden_size, c.hidden_size_per_layer_input
+        self.window, self.kinds, self.lenders = c.sliding_window, (*c.layer_types,), (*map(c.lender, range(N)),)
+        self.embed_tokens, self.norm = nn.Embedding(c.vocab_size, M), nn.RMSNorm(M, eps=c.rms_norm_eps)
         self.layers = [Layer(c, i) for i in range(N)]
-        if P:
-            self.embed_tokens_per_layer = nn.Embedding(c.vocab_size_per_layer_input, N*P)
-            self.per_layer_model_projection = nn.Linear(c.hidden_size, N*P, bias=False)
-            self.per_layer_projection_norm = nn.RMSNorm(P, eps=c.rms_norm_eps)
+        if not P: return
+        self.embed_tokens_per_layer = nn.Embedding(c.vocab_size_per_layer_input, N*P)
+        self.per_layer_model_projection = nn.Linear(M, N*P, bias=False)
+        self.per_layer_projection_norm = nn.RMSNorm(P, eps=c.rms_norm_eps)
 
-# %% ../nbs/12_gemma4.ipynb #a4356251
+# %% ../nbs/12_gemma4.ipynb #f6a6f4cf
 @patch
 def per_layer(self:TextModel, ids, x):
     "The small models' second input, (B, L, layers, P): half from a table of its own, half from the embedding `x`"
@@ -313,13 +335,14 @@ def per_layer(self:TextModel, ids, x):
     x = (self.per_layer_model_projection(x)*x.shape[-1]**-0.5).reshape(*ids.shape, N, P)
     return (self.per_layer_projection_norm(x) + own)*2**-0.5
 
+# %% ../nbs/12_gemma4.ipynb #b7f92a42
 @patch
 def _masks(self:TextModel, x, cache):
     "A mask for each kind of layer, as the first cache of that kind wants it"
-    first = {k: cache[self.kinds.index(k)] for k in dict.fromkeys(self.kinds)}
-    return {k: mlx_base.create_attention_mask(x, c, window_size=self.window if k == 'sliding_attention' else None) for k, c in first.items()}
+    first, window = {k: cache[self.kinds.index(k)] for k in self.kinds}, dict(sliding_attention=self.window)
+    return {k: mlx_base.create_attention_mask(x, c, window_size=window.get(k)) for k, c in first.items()}
 
-# %% ../nbs/12_gemma4.ipynb #cafecc94
+# %% ../nbs/12_gemma4.ipynb #3c318d1f
 @patch
 def __call__(self:TextModel, ids, cache=None):
     "ids (B, L) to hidden states (B, L, M)"
@@ -331,10 +354,11 @@ def __call__(self:TextModel, ids, cache=None):
         x, kvs[i] = layer(x, masks[kind], cache[i], kvs.get(j), None if extra is None else extra[:, :, i])
     return self.norm(x)
 
-# %% ../nbs/12_gemma4.ipynb #7e11869b
+# %% ../nbs/12_gemma4.ipynb #f0477d64
 @partial(mx.compile, shapeless=True)
 def softcap(cap, x): "cap·tanh(x/cap)"; return mx.tanh(x/cap)*cap
 
+# %% ../nbs/12_gemma4.ipynb #1b63fc51
 class Gemma4(nn.Module):
     """A Gemma 4 text model: `model(ids (B, L), cache=None)` gives logits (B, L, V).
     Parameters are named as in mlx-lm's gemma4_text; `make_cache` makes what it takes as `cache`."""
@@ -345,14 +369,14 @@ class Gemma4(nn.Module):
     @property
     def layers(self): return self.model.layers
 
-# %% ../nbs/12_gemma4.ipynb #a8f23107
+# %% ../nbs/12_gemma4.ipynb #a683cde7
 @patch
 def __call__(self:Gemma4, ids, cache=None):
     x = self.model(ids, cache)
     x = self.lm_head(x) if 'lm_head' in self else self.model.embed_tokens.as_linear(x)
     return softcap(self.args.final_logit_softcapping, x) if self.args.final_logit_softcapping else x
 
-# %% ../nbs/12_gemma4.ipynb #b57bd41a
+# %% ../nbs/12_gemma4.ipynb #63b36dd0
 _TEXT = re.compile(r'(?:model\.)?(?:language_model\.)?(?:model\.)?((?:embed_tokens|layers\.|norm\.|per_layer_)\S*|lm_head\.\S+)')
 _SKIP = re.compile(r'rotary_emb|(in|out)put_(max|min)')
 
@@ -362,7 +386,7 @@ def text_name(name):
     if not m or _SKIP.search(name): return None
     return m[1] if m[1].startswith('lm_head') else 'model.' + m[1]
 
-# %% ../nbs/12_gemma4.ipynb #4e7e05f0
+# %% ../nbs/12_gemma4.ipynb #c19103e5
 def sanitize(weights, config):
     "The tensors of a checkpoint (a dict by name) under our names, without those that the text model does not have"
     out = {}
@@ -370,25 +394,27 @@ def sanitize(weights, config):
         i = re.match(r'model\.layers\.(\d+)\.self_attn\.[kv]_', k or '')
         if k is None or i and config.lender(int(i[1])) != int(i[1]): continue
         if k.endswith('.experts.gate_up_proj'):
-            for n, x in zip(('gate', 'up'), mx.split(v, 2, axis=-2)): out[k.replace('gate_up_proj', f'switch_glu.{n}_proj.weight')] = mx.contiguous(x)
+            for n, x in zip(('gate', 'up'), mx.split(v, 2, axis=-2)):
+                out[k.replace('gate_up_proj', f'switch_glu.{n}_proj.weight')] = mx.contiguous(x)
         elif k.endswith('.experts.down_proj'): out[k.replace('down_proj', 'switch_glu.down_proj.weight')] = v
         else: out[k] = v
     return out
 
-# %% ../nbs/12_gemma4.ipynb #db64fdb7
-def _packed(c, i, a, bits, shared, draft, kw):
+# %% ../nbs/12_gemma4.ipynb #a87552e7
+def _packed(c, i, a, bits, draft, shared, kw):
     "The packed cache of layer `i`, whose attention is `a`"
     if shared and c.k_eq_v(i):
         theta, part = c.rope(i)
-        return PackedSharedKVCache(a.k_norm.weight, theta=theta, rotated=int(part*c.dim(i)), bits=bits, **{k: v for k, v in kw.items() if k in ('group_size', 'fit', 'first')})
+        kw = {k: v for k, v in kw.items() if k in ('group_size', 'fit', 'first')}
+        return PackedSharedKVCache(a.k_norm.weight, theta=theta, rotated=int(part*c.dim(i)), bits=bits, **kw)
     kw = dict(bits=bits, k_axis=-2 if bits == 4 else -1) | kw
     if c.full(i): return PackedKVCache(**kw)
     return PackedRotatingKVCache(c.sliding_window, draft=draft, **{k: v for k, v in kw.items() if k != 'first'})
 
-# %% ../nbs/12_gemma4.ipynb #06230464
+# %% ../nbs/12_gemma4.ipynb #ab7b9c40
 @patch
 def make_cache(self:Gemma4,
-               kv='fp16',        # int4, int8 or fp16 (mlx-lm's caches, which hold what dtype the model computes in)
+               kv='fp16',        # int4, int8, or fp16: mlx-lm's caches, in the dtype that the model computes in
                *, shared=True,   # one packed tensor for K and V where one projection makes both
                draft=16,         # tokens that the rings can always take back
                **kw):            # more for PackedKVCache
@@ -397,23 +423,28 @@ def make_cache(self:Gemma4,
     if kv not in ('int4', 'int8', 'fp16'): _fail('kv', repr(kv), "int4, int8 or fp16")
     own = [(i, l.self_attn) for i, l in enumerate(self.layers) if l.self_attn.own]
     if kv == 'fp16': return [KVCache() if c.full(i) else RotatingKVCache(c.sliding_window) for i, _ in own]
-    return [_packed(c, i, a, {'int4': 4, 'int8': 8}[kv], shared, draft, kw) for i, a in own]
+    return [_packed(c, i, a, int(kv[3:]), draft, shared, kw) for i, a in own]
 
-# %% ../nbs/12_gemma4.ipynb #2d9824ac
+# %% ../nbs/12_gemma4.ipynb #9d23289d
+def _head(f, size):
+    "The header of the open safetensors file `f` of `size` bytes, and where it ends; None where it is not whole"
+    n = struct.unpack('<Q', f.read(8))[0] if size >= 8 else size
+    if 8 + n > size: return None
+    try: return json.loads(f.read(n)), 8 + n
+    except ValueError: return None
+
+# %% ../nbs/12_gemma4.ipynb #a1ad0ba9
 def safetensors_header(file):
     "{tensor: (shape, dtype)} of a .safetensors file; ValueError names the file and the first tensor that is cut off"
     file = Path(file); size = file.stat().st_size
-    with open(file, 'rb') as f:
-        n = struct.unpack('<Q', f.read(8))[0] if size >= 8 else size
-        if 8 + n > size: _fail('path', f"with {file.name}, which ends inside its header ({size} bytes)", "a whole file; fetch it again")
-        try: head = json.loads(f.read(n))
-        except ValueError: _fail('path', f"with {file.name}, which is no safetensors file", "one; a Git LFS pointer is not yet the file")
-    head.pop('__metadata__', None)
-    cut = [k for k, v in sorted(head.items(), key=lambda x: x[1]['data_offsets']) if 8 + n + v['data_offsets'][1] > size]
-    if cut: _fail('path', f"with {file.name}, cut off at byte {size}, inside the tensor {cut[0]}", "a whole file; fetch it again")
+    with open(file, 'rb') as f: found = _head(f, size)
+    if not found: _fail('path', f"with {file.name}, {size} bytes without a whole safetensors header", "the file; fetch it again")
+    head, at = found; head.pop('__metadata__', None)
+    cut = [(v['data_offsets'], k) for k, v in head.items() if at + v['data_offsets'][1] > size]
+    if cut: _fail('path', f"with {file.name}, cut off at byte {size}, inside {min(cut)[1]}", "the whole file; fetch it again")
     return {k: (tuple(v['shape']), v['dtype']) for k, v in head.items()}
 
-# %% ../nbs/12_gemma4.ipynb #05273a24
+# %% ../nbs/12_gemma4.ipynb #d0c1a882
 _INDEX = 'model.safetensors.index.json'
 
 def shards(path):
@@ -428,56 +459,66 @@ def shards(path):
         if not (path/f).exists(): _fail('path', f"{path}, a folder without {f}, where the index has {t}", "all shards of the model")
     return [path/f for f in sorted(set(where.values()))]
 
-# %% ../nbs/12_gemma4.ipynb #e350330e
+# %% ../nbs/12_gemma4.ipynb #d60a06cd
 def quantized_as(conf, names):
     """How each module is stored, {path: {group_size, bits, mode}}, of those that have scales among the tensor `names`.
     ValueError for a checkpoint that another library quantised, or one with scales whose config does not say how."""
     q = conf.get('quantization') or conf.get('quantization_config') or {}
     if 'quant_method' in q: _fail('path', f"a checkpoint quantised by {q['quant_method']}", "16-bit weights, or MLX's quantization")
-    own = {text_name(f'{k}.weight').removesuffix('.weight'): v for k, v in q.items() if isinstance(v, dict) and text_name(f'{k}.weight')}
+    own = {text_name(f'{k}.weight'): v for k, v in q.items() if isinstance(v, dict)}
     each = {n: v for n, v in q.items() if n in ('group_size', 'bits', 'mode')}
     paths = [n.removesuffix('.scales') for n in names if n.endswith('.scales')]
-    if paths and not each: _fail('path', f"a checkpoint with {paths[0]}.scales but no quantization in its config", "group_size and bits")
-    return {p: each | own.get(p, {}) for p in paths}
+    if paths and not each: _fail('path', f"a checkpoint with {paths[0]}.scales and no quantization in its config", "its group_size and bits")
+    return {p: each | own.get(f'{p}.weight', {}) for p in paths}
 
-# %% ../nbs/12_gemma4.ipynb #a7452c51
-def _compare(model, got, files):
-    "ValueError when the tensors `got` are not those of `model`; `files`: the file of each"
-    want = dict(tree_flatten(model.parameters()))
+# %% ../nbs/12_gemma4.ipynb #ca972519
+def _compare(want, got, files):
+    "ValueError when the tensors `got` are not those wanted (dicts by name); `files`: the file of each"
     for k, x in got.items():
         if k not in want: _fail('path', f"with the tensor {k} in {files.get(k)}", "a tensor that this config's model has")
-        if x.shape != want[k].shape: _fail('path', f"with the tensor {k} of shape {x.shape} in {files.get(k)}", f"{want[k].shape}, as the config says")
+        if x.shape != want[k].shape:
+            _fail('path', f"with the tensor {k} of shape {x.shape} in {files.get(k)}", f"{want[k].shape}, as the config says")
     lack = [k for k in want if k not in got]
-    if lack: _fail('path', f"without the tensor {lack[0]}" + f" and {len(lack) - 1} more"*(len(lack) > 1) + f" in {', '.join(sorted(set(files.values())))}", "all tensors of the model")
+    if lack: _fail('path', f"without the tensor {lack[0]}{f' and {len(lack) - 1} more' if lack[1:] else ''} in "
+                           f"{', '.join(sorted(set(files.values())))}", "all tensors of the model")
 
-# %% ../nbs/12_gemma4.ipynb #3d0f0e9f
+# %% ../nbs/12_gemma4.ipynb #4369358a
+def _read(path, config):
+    "The text model's tensors in the folder `path`, by our names, and the file of each"
+    raw, files = {}, {}
+    for f in shards(path):
+        files |= {text_name(k): f.name for k in safetensors_header(f)}
+        raw |= mx.load(str(f))
+    return sanitize(raw, config), files
+
 def load_model(path):
     """The model in the folder `path`, weights not yet read from disk (MLX does so when they are first used).
     ValueError names the file and the tensor that is missing, cut off, of another shape or not the model's."""
     path = Path(path)
     if not (path/'config.json').is_file(): _fail('path', f"{path}, where there is no config.json", "a model's folder")
     conf = json.loads((path/'config.json').read_text())
-    config, raw, files = Gemma4Config.from_dict(conf), {}, {}
-    for f in shards(path):
-        for k in safetensors_header(f): files[text_name(k)] = f.name
-        raw |= mx.load(str(f))
-    model, got = Gemma4(config), sanitize(raw, config)
+    config = Gemma4Config.from_dict(conf)
+    model, (got, files) = Gemma4(config), _read(path, config)
     how = quantized_as(conf, got)
     if how: nn.quantize(model, class_predicate=lambda p, m: how.get(p, False))
-    _compare(model, got, files)
+    _compare(dict(tree_flatten(model.parameters())), got, files)
     model.load_weights([*got.items()])
     return model.eval()
 
-# %% ../nbs/12_gemma4.ipynb #93b548c7
+# %% ../nbs/12_gemma4.ipynb #36aa76a5
+_FILES = ['*.json', '*.safetensors', '*.jinja', '*.model', '*.txt']
+
 def _folder(path):
     "The local folder of `path`, a folder or a hub repo id, fetched when it is not there"
     p = Path(path).expanduser()
     if p.exists(): return p
     from huggingface_hub import snapshot_download
-    if not re.fullmatch(r'[\w.-]+/[\w.-]+', str(path)): _fail('path', f"{str(path)!r}, which does not exist", "a folder or a hub repo id such as mlx-community/gemma-4-31b-it-4bit")
-    try: return Path(snapshot_download(str(path), allow_patterns=['*.json', '*.safetensors', '*.jinja', '*.model', '*.txt']))
-    except Exception as e: _fail('path', f"{str(path)!r}: no such folder, and the hub did not give it ({type(e).__name__})", "a repo id that you may read, and a connection")
+    want = "a folder or a hub repo id such as mlx-community/gemma-4-31b-it-4bit"
+    if not re.fullmatch(r'[\w.-]+/[\w.-]+', str(path)): _fail('path', f"{str(path)!r}, which does not exist", want)
+    try: return Path(snapshot_download(str(path), allow_patterns=_FILES))
+    except Exception as e: _fail('path', f"{str(path)!r}, which the hub did not give ({type(e).__name__})", want)
 
+# %% ../nbs/12_gemma4.ipynb #2ca72e46
 def load(path):
     """(model, tokenizer) from a folder or a hub repo of a Gemma 4: bf16 or MLX-quantised, of text only or with towers.
     On the CPU activations are float32. ValueError as for `load_model`."""
@@ -488,53 +529,75 @@ def load(path):
     mx.eval(model.parameters())
     return model, load_tokenizer(path, eos_token_ids=load_config(path).get('eos_token_id'))
 
-# %% ../nbs/12_gemma4.ipynb #01bcc689
-_SPECIAL = ['<pad>', '<eos>', '<bos>', '<unk>', '<|turn>', '<turn|>', '<|channel>', '<channel|>', '<|think|>']
-_TEMPLATE = """{{ bos_token }}{%- if enable_thinking or (messages and messages[0].role == 'system') -%}
-<|turn>system\n{% if enable_thinking %}<|think|>{% endif %}{% if messages[0].role == 'system' %}{{ messages[0].content | trim }}{% endif %}<turn|>\n{% endif -%}
-{%- for m in messages if m.role != 'system' -%}
-<|turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content | trim }}<turn|>\n{% endfor -%}
-{%- if add_generation_prompt -%}<|turn>model\n{% endif -%}"""
+# %% ../nbs/12_gemma4.ipynb #6fca2912
+_TEMPLATE = (
+    "{{ bos_token }}{% set system = messages and messages[0].role == 'system' %}"
+    "{% if enable_thinking or system %}<|turn>system\n{% if enable_thinking %}<|think|>{% endif %}"
+    "{% if system %}{{ messages[0].content | trim }}{% endif %}<turn|>\n{% endif %}"
+    "{% for m in messages if m.role != 'system' %}"
+    "<|turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content | trim }}<turn|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|turn>model\n{% endif %}")
 
-def _tiny_tokenizer(path, text):
-    "Write the files of a small tokenizer of Gemma's kind: spaces as ▁, unknown characters as bytes"
+# %% ../nbs/12_gemma4.ipynb #16e83738
+_SPECIAL = ['<pad>', '<eos>', '<bos>', '<unk>', '<|turn>', '<turn|>', '<|channel>', '<channel|>', '<|think|>']
+
+def _tokenizer(text):
+    "The dict of a tokenizer.json learnt from `text`"
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     t = Tokenizer(models.BPE(byte_fallback=True, unk_token='<unk>', fuse_unk=True))
     t.normalizer, t.pre_tokenizer = normalizers.Replace(' ', '▁'), pre_tokenizers.Split('▁', 'merged_with_next')
     t.decoder = decoders.Sequence([decoders.Replace('▁', ' '), decoders.ByteFallback(), decoders.Fuse()])
     special = _SPECIAL + [f'<0x{i:02X}>' for i in range(256)]
     t.train_from_iterator([text], trainers.BpeTrainer(vocab_size=512, special_tokens=special, show_progress=False))
-    d = json.loads(t.to_str()); d['added_tokens'] = d['added_tokens'][:len(_SPECIAL)]       # bytes are ordinary tokens
-    (path/'tokenizer.json').write_text(json.dumps(d))
-    conf = dict(tokenizer_class='PreTrainedTokenizerFast', bos_token='<bos>', eos_token='<eos>', unk_token='<unk>', pad_token='<pad>', clean_up_tokenization_spaces=False)
-    (path/'tokenizer_config.json').write_text(json.dumps(conf))
+    d = json.loads(t.to_str())
+    return d | dict(added_tokens=d['added_tokens'][:len(_SPECIAL)])        # bytes are ordinary tokens
+
+# %% ../nbs/12_gemma4.ipynb #d987db4f
+_SAID = "The quick brown fox jumps over the lazy dog. What is the capital of France? The capital of France is Paris. "
+
+def _write_tokenizer(path):
+    "Write the tokenizer's three files into the folder `path`; returns the size of the vocabulary"
+    d = _tokenizer(_SAID*4)
+    conf = dict(tokenizer_class='PreTrainedTokenizerFast', bos_token='<bos>', eos_token='<eos>', unk_token='<unk>',
+                pad_token='<pad>', clean_up_tokenization_spaces=False)
+    for f, x in (('tokenizer.json', d), ('tokenizer_config.json', conf)): (path/f).write_text(json.dumps(x))
     (path/'chat_template.jinja').write_text(_TEMPLATE)
     return len(d['model']['vocab'])
 
-# %% ../nbs/12_gemma4.ipynb #ad7611f6
-_TEXT_TINY = "The quick brown fox jumps over the lazy dog. What is the capital of France? The capital of France is Paris. "*4
+# %% ../nbs/12_gemma4.ipynb #a76bced3
+def _write_weights(path, weights):
+    "Write the tensors (a dict by name) into two shards with an index"
+    names, parts = sorted(weights), {}
+    for i, some in enumerate((names[:len(names)//2], names[len(names)//2:]), 1):
+        parts |= dict.fromkeys(some, f'model-0000{i}-of-00002.safetensors')
+        mx.save_safetensors(str(path/parts[some[0]]), {k: weights[k] for k in some}, metadata={'format': 'mlx'})
+    (path/_INDEX).write_text(json.dumps(dict(metadata={}, weight_map=parts)))
 
+# %% ../nbs/12_gemma4.ipynb #88190804
+def _quantize(model, bits):
+    "Quantise `model`, the embeddings to 8 bits; returns what config.json says of it"
+    how, table = dict(group_size=32, bits=bits), dict(group_size=32, bits=8)
+    def each(p, m): return hasattr(m, 'to_quantized') and m.weight.shape[-1] % 32 == 0 and (table if p.endswith('embed_tokens') else how)
+    nn.quantize(model, class_predicate=each)
+    q = how | {'language_model.model.embed_tokens': table}
+    return dict(quantization=q, quantization_config=q)
+
+# %% ../nbs/12_gemma4.ipynb #0fe271bd
 def tiny_folder(path, kind='31b', bits=4, seed=0):
     """Write a folder with a small random model of `kind` (a key of GEMMA4), laid out as mlx-community's are; returns `path`.
     `bits`: 4 or 8 (the embeddings always 8), or None for bfloat16. For tests: what it says has no meaning."""
     path = Path(path); path.mkdir(parents=True, exist_ok=True)
-    conf = tiny(kind, vocab_size=_tiny_tokenizer(path, _TEXT_TINY))
-    conf['vocab_size_per_layer_input'] = conf['vocab_size']
+    V = _write_tokenizer(path)
+    conf, ends = tiny(kind, vocab_size=V, vocab_size_per_layer_input=V), dict(bos_token_id=2, eos_token_id=[1, 5])
     mx.random.seed(seed); model = Gemma4(Gemma4Config.from_dict(conf)); model.set_dtype(mx.bfloat16)
-    q = {} if bits is None else dict(group_size=32, bits=bits, **{'language_model.model.embed_tokens': dict(group_size=32, bits=8)})
-    if q: nn.quantize(model, class_predicate=lambda p, m: hasattr(m, 'to_quantized') and m.weight.shape[-1] % 32 == 0 and (dict(group_size=32, bits=8) if p.endswith('embed_tokens') else dict(group_size=32, bits=bits)))
-    w = {'language_model.' + k: v for k, v in tree_flatten(model.parameters())} | {'vision_tower.patch.weight': mx.zeros((4, 4))}
-    names, half = sorted(w), len(w)//2
-    parts = {f'model-0000{i}-of-00002.safetensors': {k: w[k] for k in n} for i, n in ((1, names[:half]), (2, names[half:]))}
-    for f, x in parts.items(): mx.save_safetensors(str(path/f), x, metadata={'format': 'mlx'})
-    (path/_INDEX).write_text(json.dumps(dict(metadata={}, weight_map={k: f for f, x in parts.items() for k in x})))
-    whole = dict(model_type='gemma4', architectures=['Gemma4ForConditionalGeneration'], text_config=conf, vision_config={},
-                 vocab_size=conf['vocab_size'], eos_token_id=[1, 5])
-    (path/'config.json').write_text(json.dumps(whole | (dict(quantization=q, quantization_config=q) if q else {}), indent=1))
-    (path/'generation_config.json').write_text(json.dumps(dict(eos_token_id=[1, 5], bos_token_id=2)))
+    q = _quantize(model, bits) if bits else {}
+    weights = {'language_model.' + k: v for k, v in tree_flatten(model.parameters())}
+    _write_weights(path, weights | {'vision_tower.patch_embedder.weight': mx.zeros((4, 4))})
+    whole = dict(model_type='gemma4', text_config=conf, vision_config={}, vocab_size=V) | ends | q
+    for f, x in (('config.json', whole), ('generation_config.json', ends)): (path/f).write_text(json.dumps(x, indent=1))
     return path
 
-# %% ../nbs/12_gemma4.ipynb #0fd9156f
+# %% ../nbs/12_gemma4.ipynb #2d053c18
 def kv_nbytes(config, context, kv='int4', shared=True):
     """(global, sliding): bytes that the caches of one text of `context` tokens use, packed blocks only.
     `kv`: int4, int8 or fp16. Sliding layers hold at most their window (a ring of packed ones 64 more at times)."""
@@ -546,20 +609,25 @@ def kv_nbytes(config, context, kv='int4', shared=True):
         out[not config.full(i)] += round(n*both*config.kv_heads(i)*config.dim(i)*per)
     return tuple(out)
 
-# %% ../nbs/12_gemma4.ipynb #2823b7ba
+# %% ../nbs/12_gemma4.ipynb #c264b0a4
+_DEAL, _COLLECT = ('q_proj', 'k_proj', 'v_proj', 'gate_proj', 'up_proj'), ('o_proj', 'down_proj')
+
+def _share(m, group):
+    "Replace the products in the module `m` by this process's part of them"
+    from mlx.nn.layers.distributed import shard_linear
+    for names, how in ((_DEAL, 'all-to-sharded'), (_COLLECT, 'sharded-to-all')):
+        for n in names:
+            if n in m: m[n] = shard_linear(m[n], how, group=group)
+
+# %% ../nbs/12_gemma4.ipynb #34fb6e5d
 def shard(model, group=None):
     """Keep this process's share of `model`, in place, and return it; `group`: of mx.distributed, by default all processes.
-    ValueError when a layer's KV heads or experts' width cannot be dealt out evenly. All processes must call it with the same weights."""
-    from mlx.nn.layers.distributed import shard_linear
+    All must have the same weights. ValueError when the KV heads of a layer cannot be dealt out evenly."""
     group = group or mx.distributed.init(); n = group.size()
-    if n == 1: return model
     for i, l in enumerate(model.layers):
-        a = l.self_attn
-        if a.n_kv_heads % n: _fail('group', f"of {n} processes", f"a number that divides the {a.n_kv_heads} KV heads of layer {i}")
-    for l in model.layers:
-        a, deal, collect = l.self_attn, partial(shard_linear, sharding='all-to-sharded', group=group), partial(shard_linear, sharding='sharded-to-all', group=group)
-        for m, names, f in ((a, ('q_proj', 'k_proj', 'v_proj'), deal), (a, ('o_proj',), collect), (l.mlp, ('gate_proj', 'up_proj'), deal), (l.mlp, ('down_proj',), collect)):
-            for x in names:
-                if x in m: m[x] = f(m[x])
-        a.n_heads //= n; a.n_kv_heads //= n
+        if l.self_attn.n_kv_heads % n:
+            _fail('group', f"of {n} processes", f"a number that divides the {l.self_attn.n_kv_heads} KV heads of layer {i}")
+    for l in model.layers if n > 1 else ():
+        _share(l.self_attn, group); _share(l.mlp, group)
+        l.self_attn.n_heads //= n; l.self_attn.n_kv_heads //= n
     return model

@@ -6,23 +6,23 @@
 __all__ = ['DENSE_TURN', 'DENSE_ROUND', 'DENSE_PACK', 'DENSE_METAL', 'row_length', 'sketch', 'SignCodes', 'QJL', 'popcount',
            'bit_planes', 'Split', 'outliers', 'dense_encode']
 
-# %% ../nbs/09_qjl.ipynb #43234bbd
+# %% ../nbs/09_qjl.ipynb #432ce8b6
 import functools, math, re
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/09_qjl.ipynb #23d7e6a5
+# %% ../nbs/09_qjl.ipynb #2e4b1c39
 from .codec import Codec, pack_bits, unpack_bits, row_words, platform, read_bits, _check_int, _check_vectors, _fail
 from .core import _kernel, _small, _types
 
-# %% ../nbs/09_qjl.ipynb #a380bcf7
+# %% ../nbs/09_qjl.ipynb #6053fafd
 def row_length(d):
     "The mean length of a Gaussian vector of R^d: rows of this length, in uniformly random directions, keep the estimate unbiased"
     return math.sqrt(2)*math.exp(math.lgamma((d + 1)/2) - math.lgamma(d/2))
 
-# %% ../nbs/09_qjl.ipynb #43d87803
+# %% ../nbs/09_qjl.ipynb #70775bc1
 @functools.lru_cache(64)
 def sketch(dim,               # numbers in a vector
            m,                 # rows
@@ -35,7 +35,7 @@ def sketch(dim,               # numbers in a vector
         g = Q*np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None]*row_length(dim)
     return mx.array(g.reshape(-1, dim)[:m].astype(np.float32))
 
-# %% ../nbs/09_qjl.ipynb #51a55033
+# %% ../nbs/09_qjl.ipynb #d1d7ea49
 class SignCodes(NamedTuple):
     "`signs`: (..., ceil(m/32)) uint32, a set bit for a sign that is not negative; `norms`: (..., 1) float16"
     signs: mx.array
@@ -47,7 +47,7 @@ def _check_norms(*norms):
     for n in norms:
         if not mx.isfinite(n).all().item(): _fail('x', "with vectors longer than 65504", "lengths that float16 holds")
 
-# %% ../nbs/09_qjl.ipynb #206b229f
+# %% ../nbs/09_qjl.ipynb #e6eb3f0b
 class QJL(Codec):
     """Signs of m random projections and the length of each vector: m/dim bits a number, plus 16 a vector.
     Scores are unbiased over seeds; m·Var ≤ π/2·‖q‖²‖k‖². `rows`: 'orthogonal' (in blocks of dim) or 'gaussian'.
@@ -62,7 +62,7 @@ class QJL(Codec):
         self.rows, self.S, self.unit = rows, sketch(self.dim, self.m, self.seed, rows), math.sqrt(math.pi/2)/self.m
         self.code_dim = self.m
 
-# %% ../nbs/09_qjl.ipynb #66a0dbe7
+# %% ../nbs/09_qjl.ipynb #8d59d733
 def _sign_codes(x, S):
     "Vectors x (..., d) as SignCodes against the sketch `S` (m, d)"
     y = x @ S.T
@@ -72,7 +72,7 @@ def _signs(c, m):
     "SignCodes as y: (..., m) of ±length"
     return (unpack_bits(c.signs, 1, m).astype(mx.float32)*2 - 1)*c.norms.astype(mx.float32)
 
-# %% ../nbs/09_qjl.ipynb #75342f2b
+# %% ../nbs/09_qjl.ipynb #eed5303d
 @patch
 def encode(self:QJL, x, check=True):
     "As `Codec.encode`; `check` also refuses lengths that float16 cannot hold, with a ValueError"
@@ -86,7 +86,7 @@ def _query(self:QJL, q): return q @ self.S.T*self.unit
 @patch
 def _back(self:QJL, y): return y @ self.S*self.unit
 
-# %% ../nbs/09_qjl.ipynb #5721f445
+# %% ../nbs/09_qjl.ipynb #d260cbcf
 def _encoded(codec, x, check):
     "`encode` for codecs that store lengths in 16 bits: by `_encode_gpu` on a GPU, else by `_encode`"
     _check_vectors('x', x, codec.dim, check)
@@ -95,14 +95,14 @@ def _encoded(codec, x, check):
     if check: _check_norms(*(a for a in c if a.dtype == mx.float16))
     return c
 
-# %% ../nbs/09_qjl.ipynb #3eb8019e
+# %% ../nbs/09_qjl.ipynb #8d24b7c8
 def popcount(x):
     "The number of set bits in each uint32 of `x`"
     x = x - ((x >> 1) & 0x55555555)
     x = (x & 0x33333333) + ((x >> 2) & 0x33333333)
     return (((x + (x >> 4)) & 0x0f0f0f0f)*0x01010101) >> 24
 
-# %% ../nbs/09_qjl.ipynb #b6a65dcf
+# %% ../nbs/09_qjl.ipynb #0d465aff
 def bit_planes(y, planes):
     """Numbers y (..., m) as `planes` rows of signs: (words (..., planes, ceil(m/32)) uint32, step (..., 1) float32), so that
     y ≈ step·Σ 2^j τ_j with τ_j = ±1, the bits of plane j."""
@@ -112,7 +112,7 @@ def bit_planes(y, planes):
     bits = (u[..., None, :] >> mx.arange(planes, dtype=mx.uint32)[:, None]) & 1
     return pack_bits(bits, 1), step
 
-# %% ../nbs/09_qjl.ipynb #4f5048de
+# %% ../nbs/09_qjl.ipynb #2b0fe564
 @patch
 def bit_scores(self:QJL, q, c, planes=6):
     """`scores` by XOR and popcount on the packed words, the query rounded to `planes` bits (1 to 8):
@@ -127,7 +127,7 @@ def bit_scores(self:QJL, q, c, planes=6):
     s = out*step*c.norms.astype(mx.float32).swapaxes(-1, -2)
     return s.reshape(*q.shape[:-1], s.shape[-1])
 
-# %% ../nbs/09_qjl.ipynb #4c43f925
+# %% ../nbs/09_qjl.ipynb #bf0f022d
 class Split(Codec):
     """Two codecs side by side: `high` for the channels `channels` of a vector, `low` for the others; scores add.
     `channels`: numbers (n,) or one row a head (Hkv, n), n = high.dim. ValueError for numbers that repeat or do not fit.
@@ -145,7 +145,7 @@ class Split(Codec):
         self.code_dim = _whole(self.high.code_dim) + _whole(self.low.code_dim)
         self._lay_out(np.sort(a, -1))
 
-# %% ../nbs/09_qjl.ipynb #bfdf9ecd
+# %% ../nbs/09_qjl.ipynb #ce6231a3
 @patch
 def _lay_out(self:Split, a):
     rest = np.array([np.setdiff1d(np.arange(self.dim), r) for r in np.atleast_2d(a)]).reshape(*a.shape[:-1], -1)
@@ -165,7 +165,7 @@ def _pair_codes(a, b):
     names = [f'high_{f}' for f in a._fields] + [f'low_{f}' for f in b._fields]
     return NamedTuple('SplitCodes', [(n, mx.array) for n in names])
 
-# %% ../nbs/09_qjl.ipynb #cbcf12f9
+# %% ../nbs/09_qjl.ipynb #4c28d538
 @patch
 def _halves(self:Split, c):
     n = len(self.high.Codes._fields)
@@ -175,6 +175,8 @@ def _parts(self:Split, x):
     "The two parts of vectors x (..., dim)"
     x, n = self._pick(x, self.order), self.high.dim
     return x[..., :n], x[..., n:]
+@patch
+def _encode(self:Split, x): return self.Codes(*(a for p, y in zip((self.high, self.low), self._parts(x)) for a in p._encode(y)))
 @patch
 def encode(self:Split, x, check=True):
     "As `Codec.encode`, each part by its codec"
@@ -201,13 +203,13 @@ def _padded(x):
     "`x` with zeros up to a whole number of chunks"
     return mx.pad(x, [(0, 0)]*(x.ndim - 1) + [(0, -x.shape[-1] % 16)]) if x.shape[-1] % 16 else x
 
-# %% ../nbs/09_qjl.ipynb #5ced1829
+# %% ../nbs/09_qjl.ipynb #8012975f
 def outliers(x, n):
     "The `n` channels of `x` (B, H, N, D) with the largest mean square in each head: integers (H, n)"
     power = mx.square(x.astype(mx.float32)).mean(axis=(0, 2))                     # (H, D)
     return np.sort(np.array(mx.argsort(-power, axis=-1))[:, :n], axis=-1)
 
-# %% ../nbs/09_qjl.ipynb #aa10c4b9
+# %% ../nbs/09_qjl.ipynb #a2b861a5
 DENSE_TURN = """
   const int D = dims[0], E = dims[1], WORDS = dims[2], chunk = threadgroup_position_in_grid.x, vec = threadgroup_position_in_grid.y;
   const int lane = thread_index_in_simdgroup, sg = simdgroup_index_in_threadgroup;
@@ -226,7 +228,7 @@ DENSE_TURN = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/09_qjl.ipynb #62a734e5
+# %% ../nbs/09_qjl.ipynb #f7373cb9
 DENSE_ROUND = """
   if (sg == 0) {
     uint code = 0;
@@ -239,7 +241,7 @@ DENSE_ROUND = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/09_qjl.ipynb #3517a64b
+# %% ../nbs/09_qjl.ipynb #8d05e4b9
 DENSE_PACK = """
   const int word = chunk * BITS + lane;
   if (sg == 0 && lane < BITS && word < WORDS) {
@@ -253,7 +255,7 @@ DENSE_PACK = """
 """
 DENSE_METAL = DENSE_TURN + DENSE_ROUND + DENSE_PACK
 
-# %% ../nbs/09_qjl.ipynb #218e2f1c
+# %% ../nbs/09_qjl.ipynb #dcb11c6e
 def dense_encode(x,               # vectors (..., D), any float dtype
                   turn,            # the matrix W (E, D), float32
                   edges,           # inner edges of the codebook for a unit vector, float32 (2^bits - 1,)
@@ -273,7 +275,7 @@ def dense_encode(x,               # vectors (..., D), any float dtype
         output_dtypes=[mx.uint32, mx.float16, mx.float32], **kw)
     return out.reshape(*lead, W), norms.reshape(*lead, 1), left.reshape(*lead, E) if rest else left
 
-# %% ../nbs/09_qjl.ipynb #c202ee05
+# %% ../nbs/09_qjl.ipynb #252b13a2
 def _sign_book(): return _small(mx.float32, 0.), _small(mx.float32, -1., 1.)      # the codebook of a sign: its edge, its levels
 
 @patch
@@ -281,7 +283,7 @@ def _encode_gpu(self:QJL, x, make, header=''):
     "SignCodes of `x` (..., dim) by one kernel"
     return SignCodes(*dense_encode(x, self.S, *_sign_book(), 1, make, header, equal=True)[:2])
 
-# %% ../nbs/09_qjl.ipynb #49943ec2
+# %% ../nbs/09_qjl.ipynb #8354c961
 @patch
 def loader(self:QJL):
     "Chapter 7b's hole: numbers 16j to 16j + 15 of token n are plus or minus the length"
@@ -289,7 +291,7 @@ def loader(self:QJL):
   for (int i = 0; i < 16; i++) { const int bit = 16 * j + i; y[i] = (AT(@signs, n, bit >> 5) >> (bit & 31)) & 1u ? s : -s; }
 ''', ()
 
-# %% ../nbs/09_qjl.ipynb #63ea85d0
+# %% ../nbs/09_qjl.ipynb #b5b4f1a4
 @patch
 def loader(self:Split):
     "The texts of both codecs behind one test; None where one has none"

@@ -5,18 +5,18 @@
 # %% auto #0
 __all__ = ['TurboCodes', 'TurboQuant', 'ProdCodes', 'AffineCodes', 'RotInt4']
 
-# %% ../nbs/10_turboquant.ipynb #b219a802
+# %% ../nbs/10_turboquant.ipynb #c348da62
 import functools, math
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/10_turboquant.ipynb #9099bf03
+# %% ../nbs/10_turboquant.ipynb #ea3425d1
 from .codec import Codec, rotation, sphere_codebook, pack_bits, unpack_bits, nearest, read_bits, row_words, _fail, _check_int
 from .qjl import QJL, SignCodes, Split, dense_encode, outliers, sketch, _encoded, _norm, _sign_book, _signs
 
-# %% ../nbs/10_turboquant.ipynb #3275bc74
+# %% ../nbs/10_turboquant.ipynb #a02c1327
 class TurboCodes(NamedTuple):
     "`codes`: (..., words) uint32, b bits a coordinate; `norms`: (..., 1) float16"
     codes: mx.array
@@ -35,7 +35,7 @@ def _matrix(dim, seed):
     mx.eval(W)
     return W
 
-# %% ../nbs/10_turboquant.ipynb #7c96afb3
+# %% ../nbs/10_turboquant.ipynb #1b9ad646
 class TurboQuant(Codec):
     """TurboQuant: a random turn, then each coordinate rounded on the best codebook for it; 16 bits more a vector for its length.
     `mode`: 'mse', least error; 'prod', unbiased inner products: one bit less of codebook, then QJL of what is left;
@@ -57,7 +57,7 @@ class TurboQuant(Codec):
         if self.inner: self.code_dim = self.inner.code_dim
         else: self._setup()
 
-# %% ../nbs/10_turboquant.ipynb #a41a6ca7
+# %% ../nbs/10_turboquant.ipynb #dcf03170
 @patch
 def _setup(self:TurboQuant):
     self.b = self.bits - (self.mode == 'prod')                               # bits of the codebook
@@ -74,7 +74,7 @@ def _round(self:TurboQuant, x):
 def _levels(self:TurboQuant, c):
     return mx.take(self.levels, unpack_bits(c.codes, self.b, self.dim))*c.norms.astype(mx.float32)
 
-# %% ../nbs/10_turboquant.ipynb #18dcf0fb
+# %% ../nbs/10_turboquant.ipynb #393003ac
 @patch
 def encode(self:TurboQuant, x, check=True):
     "As `Codec.encode`; `check` also refuses lengths that float16 cannot hold, with a ValueError"
@@ -85,11 +85,12 @@ def bits_per_value(self:TurboQuant):
     return self.inner.bits_per_value if self.inner else Codec.bits_per_value.fget(self)
 @patch
 def _encode(self:TurboQuant, x):
+    if self.inner: return self.inner._encode(x)
     if self.mode == 'prod': return self._encode_prod(x)
     codes, norms, _ = self._round(x)
     return TurboCodes(pack_bits(codes, self.b), (norms*self.grow).astype(mx.float16))
 
-# %% ../nbs/10_turboquant.ipynb #dfe7e841
+# %% ../nbs/10_turboquant.ipynb #354712dc
 @patch
 def _rows(self:TurboQuant, c):
     if self.inner: return self.inner._rows(c)
@@ -106,7 +107,7 @@ def _back(self:TurboQuant, y):
 @patch
 def _inner(self:TurboQuant): return None                       # another codec that does the work, for half bits and one-bit prod: below
 
-# %% ../nbs/10_turboquant.ipynb #960602ba
+# %% ../nbs/10_turboquant.ipynb #d3d7b595
 class ProdCodes(NamedTuple):
     "`codes` and `norms` as TurboCodes, of b - 1 bits; `signs`: (..., ceil(d/32)) uint32 and `rests`: (..., 1) float16, of what is left"
     codes: mx.array
@@ -114,7 +115,7 @@ class ProdCodes(NamedTuple):
     signs: mx.array
     rests: mx.array
 
-# %% ../nbs/10_turboquant.ipynb #97b7959e
+# %% ../nbs/10_turboquant.ipynb #09338d08
 @patch
 def _sketch(self:TurboQuant): return sketch(self.dim, self.dim, (self.seed + 1) % 2**32, self.rows)
 @patch
@@ -123,7 +124,7 @@ def _encode_prod(self:TurboQuant, x):
     rest = y - mx.take(self.levels, codes)*n
     return ProdCodes(pack_bits(codes, self.b), n.astype(mx.float16), pack_bits(rest @ self._sketch().T >= 0, 1), _norm(rest).astype(mx.float16))
 
-# %% ../nbs/10_turboquant.ipynb #49b162e5
+# %% ../nbs/10_turboquant.ipynb #5fa1c7f0
 @patch
 def _rows_prod(self:TurboQuant, c): return mx.concatenate([self._levels(c), _signs(SignCodes(c.signs, c.rests), self.dim)], axis=-1)
 @patch
@@ -131,7 +132,7 @@ def _query_prod(self:TurboQuant, y): return mx.concatenate([y, y @ self._sketch(
 @patch
 def _back_prod(self:TurboQuant, y): return y[..., :self.dim] + y[..., self.dim:] @ self._sketch()*(math.sqrt(math.pi/2)/self.dim)
 
-# %% ../nbs/10_turboquant.ipynb #3bd195ff
+# %% ../nbs/10_turboquant.ipynb #c274cbec
 @patch
 def _inner(self:TurboQuant):
     if self.bits in (2.5, 3.5):
@@ -149,7 +150,7 @@ def fit(self:TurboQuant, x):
     if self.bits not in (2.5, 3.5) or self.channels is not None: return self
     return TurboQuant(self.dim, self.bits, self.mode, self.seed, self.rows, outliers(x, self.dim//4).tolist())
 
-# %% ../nbs/10_turboquant.ipynb #459e12b8
+# %% ../nbs/10_turboquant.ipynb #ccca423d
 class _Five(TurboQuant):
     "The five-bit part of a 3.5-bit codec"
     options = ('dim', 'mode', 'seed', 'rows')
@@ -159,7 +160,7 @@ class _Five(TurboQuant):
         self.Codes = ProdCodes if mode == 'prod' else TurboCodes
         self._setup()
 
-# %% ../nbs/10_turboquant.ipynb #738cd41e
+# %% ../nbs/10_turboquant.ipynb #78e6b5df
 class AffineCodes(NamedTuple):
     "`codes`: (..., words) uint32; `scales`, `biases`: (..., D/g) float16"
     codes: mx.array
@@ -168,7 +169,7 @@ class AffineCodes(NamedTuple):
 
 def _group(dim): return max(g for g in range(1, 65) if dim % g == 0)
 
-# %% ../nbs/10_turboquant.ipynb #c0f656e5
+# %% ../nbs/10_turboquant.ipynb #efcaf2f0
 class RotInt4(Codec):
     """A random turn, then min–max rounding: x ≈ scale·code + bias in groups of `group_size` (the largest divisor of dim up to 64).
     `turn`: 'auto' (Hadamard where there is one), 'qr', or 'none': plain affine codes. ValueError for an argument out of range."""
@@ -182,7 +183,7 @@ class RotInt4(Codec):
     def _query(self, q): return q if self.turn == 'none' else self.rotation.apply(q)
     def _back(self, y): return y if self.turn == 'none' else self.rotation.inverse(y)
 
-# %% ../nbs/10_turboquant.ipynb #b1599418
+# %% ../nbs/10_turboquant.ipynb #0be168e8
 @patch
 def _encode(self:RotInt4, x):
     y, top = self._query(x), 2**self.bits - 1
@@ -197,7 +198,7 @@ def _rows(self:RotInt4, c):
     wide = lambda a: mx.repeat(a.astype(mx.float32), self.group_size, axis=-1)
     return unpack_bits(c.codes, self.bits, self.dim).astype(mx.float32)*wide(c.scales) + wide(c.biases)
 
-# %% ../nbs/10_turboquant.ipynb #1ebb1120
+# %% ../nbs/10_turboquant.ipynb #27437c4d
 @patch
 def _encode_gpu(self:TurboQuant, x, make, header=''):
     "The codes of `x` (..., dim) by one kernel, or two for prod"
@@ -206,7 +207,7 @@ def _encode_gpu(self:TurboQuant, x, make, header=''):
     if prod: return ProdCodes(codes, norms, *dense_encode(rest, self._sketch(), *_sign_book(), 1, make, header, equal=True)[:2])
     return TurboCodes(codes, norms if self.grow == 1 else (norms.astype(mx.float32)*self.grow).astype(mx.float16))
 
-# %% ../nbs/10_turboquant.ipynb #939d69a6
+# %% ../nbs/10_turboquant.ipynb #bf91f235
 @patch
 def encoder(self:RotInt4):
     "Chapter 7b's hole for encoding; None without a turn"
@@ -229,7 +230,7 @@ def encoder(self:RotInt4):
     return dict(text=text, table=(), runs=[(self.dim, self.bits)], packed=('codes', 32),
                 arrays=dict(codes=(row_words(self.bits, self.dim), mx.uint32), scales=(n, mx.float16), biases=(n, mx.float16)))
 
-# %% ../nbs/10_turboquant.ipynb #e814e041
+# %% ../nbs/10_turboquant.ipynb #420b1968
 def _lookup(bits, dim):
     "Metal text: 16 numbers out of codes of `bits` bits, by a table, times the length of token n; zeros beyond `dim`"
     code = f"s * @t[{read_bits('@codes', bits)}]"
@@ -248,7 +249,7 @@ def loader(self:TurboQuant):
     for (int i = 0; i < 16; i++) {{ const int bit = 16 * j + i - {self.dim}; y[i] = (AT(@signs, n, bit >> 5) >> (bit & 31)) & 1u ? s : -s; }}
   }}""", table
 
-# %% ../nbs/10_turboquant.ipynb #c8ad4dbd
+# %% ../nbs/10_turboquant.ipynb #fa56517a
 @patch
 def loader(self:RotInt4):
     "Chapter 7b's hole for attention: scale times code plus bias"

@@ -9,17 +9,17 @@ __all__ = ['PREFILL_METAL', 'PREFILL_HEADER', 'PREFILL_SETUP', 'PREFILL_QUERIES'
            'PREFILL_ROWS', 'CUDA_MATRIX', 'prefill_cost', 'prefill_fits', 'prefill_plan', 'prefill_launch',
            'sdpa_prefill', 'sdpa_metal_any', 'prefill_ways', 'bench_prefill', 'prefill_arguments', 'prefill_main']
 
-# %% ../nbs/07_prefill.ipynb #297f2846
+# %% ../nbs/07_prefill.ipynb #a5e99999
 import itertools, json, os, platform, sys, time
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/07_prefill.ipynb #c4784f88
+# %% ../nbs/07_prefill.ipynb #9e6b7bc6
 from .core import (BACKENDS, SDPA_HEADER, SDPA_LOADS, _INPUTS, _flags, _inputs, _kernel, _small, _types,
                              merge_launch, sdpa_int4)
 from .packing import Packed, pack
 
-# %% ../nbs/07_prefill.ipynb #9bb7ad77
+# %% ../nbs/07_prefill.ipynb #53a30641
 PREFILL_METAL = """
 #include <metal_simdgroup>
 #include <metal_simdgroup_matrix>
@@ -33,7 +33,7 @@ inline float2 widened(uint x) { return float2(as_type<half2>(x)); }
 inline uint as_word(float x) { return as_type<uint>(x); }
 """
 
-# %% ../nbs/07_prefill.ipynb #eaae07de
+# %% ../nbs/07_prefill.ipynb #a37b9e58
 PREFILL_HEADER = """
 // The lane that holds (row, col) and (row, col + 1), col even, of an 8 x 8 matrix.
 inline int home(int row, int col) { return (row & 4) * 4 + (col & 4) * 2 + (row & 3) * 2 + (col & 2) / 2; }
@@ -60,7 +60,7 @@ inline float row_max(float x) {
 #define SET(m, x, y) { LEFT(m) = x; RIGHT(m) = y; }
 """
 
-# %% ../nbs/07_prefill.ipynb #b3ed7528
+# %% ../nbs/07_prefill.ipynb #f8af281d
 PREFILL_SETUP = """
   constexpr int NK = BC / 8, XC = BC / 2;                    // matrices across a tile of keys; exact keys a tile
   constexpr int QF = (DK / 8 + WC - 1) / WC, VF = (DV / 8 + WC - 1) / WC;    // matrices across this simdgroup's dims
@@ -90,7 +90,7 @@ PREFILL_SETUP = """
   constexpr int V0 = TWO ? KT : 0;
 """
 
-# %% ../nbs/07_prefill.ipynb #e847ee46
+# %% ../nbs/07_prefill.ipynb #892b0700
 PREFILL_QUERIES = """
   // This simdgroup's queries, in registers: rows by its share of the dims. Rows past the last repeat it.
   T qs[RF][QF][2];
@@ -113,7 +113,7 @@ PREFILL_QUERIES = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #e4a52d00
+# %% ../nbs/07_prefill.ipynb #781731b0
 PREFILL_RANGE = """
   // The row of keys: F exact, the packed slots [begin, end), R exact; in tiles of BC packed or XC exact keys.
   const int begin = start[b], end = RING ? int(length[b]) : min(int(length[b]), N);
@@ -132,7 +132,7 @@ PREFILL_RANGE = """
   const int each = (max(t1 - t0, 0) + splits - 1) / splits;
 """
 
-# %% ../nbs/07_prefill.ipynb #acfae820
+# %% ../nbs/07_prefill.ipynb #3a8d9bb2
 PREFILL_TILE = """
   for (int t = t0 + split * each; t < min(t0 + (split + 1) * each, t1); t++) {
     // Keys j in [j0, j1) of this tile are in use; key j stands at position at + j of the row.
@@ -144,7 +144,7 @@ PREFILL_TILE = """
 #define SLOT(to, j) int to = slot0 + (j); if (RING && isP) while (to >= N) to -= N; else to = min(to, last);
 """
 
-# %% ../nbs/07_prefill.ipynb #bb23b6fb
+# %% ../nbs/07_prefill.ipynb #b0ed92d7
 PREFILL_STAGE_K = """
     // Keys: two keys and a word a thread; code i of both is one half2, where the lane that will want it looks.
     if (isP) {
@@ -179,7 +179,7 @@ PREFILL_STAGE_K = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #3a9a50e2
+# %% ../nbs/07_prefill.ipynb #85939e32
 PREFILL_STAGE_V = """
     // Values: a word a thread; codes 2n and 2n + 1 are one half2.
     if (isP) {
@@ -214,7 +214,7 @@ PREFILL_STAGE_V = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #ab019a7f
+# %% ../nbs/07_prefill.ipynb #2c5d56c7
 PREFILL_SCORES = """
     // Scores of this simdgroup's rows and dims: codes times queries, then scales and biases.
     Matrix s[RF][NK], part[RF][NK], kf;
@@ -261,7 +261,7 @@ PREFILL_SCORES = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #76f2891c
+# %% ../nbs/07_prefill.ipynb #ad806b48
 PREFILL_EXCHANGE_OUT = """
     // Where several simdgroups share the dims, each leaves its part of the scores for the others.
     if (WC > 1)
@@ -270,7 +270,7 @@ PREFILL_EXCHANGE_OUT = """
     if (WC > 1 || !TWO) threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/07_prefill.ipynb #5fa45a84
+# %% ../nbs/07_prefill.ipynb #e5e702a3
 PREFILL_EXCHANGE_IN = """
     if (WC > 1)
       UNROLL for (int r = 0; r < RF; r++) UNROLL for (int k = 0; k < NK; k++) {
@@ -283,10 +283,10 @@ PREFILL_EXCHANGE_IN = """
       }
 """
 
-# %% ../nbs/07_prefill.ipynb #4ef61ecb
+# %% ../nbs/07_prefill.ipynb #12116969
 PREFILL_BARRIER = "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
 
-# %% ../nbs/07_prefill.ipynb #4441af70
+# %% ../nbs/07_prefill.ipynb #6c650608
 PREFILL_SOFTMAX = """
     // Softcap, masks and one step of the online softmax; a row of a matrix lies in four lanes.
     float shrink[RF], tile_sum[RF];
@@ -328,7 +328,7 @@ PREFILL_SOFTMAX = """
     if (!TWO) threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/07_prefill.ipynb #57d86ce4
+# %% ../nbs/07_prefill.ipynb #324169e2
 PREFILL_VALUES = """
     // Values: probabilities times codes; a scale a key goes into the probabilities, a scale a dim into the product.
     Matrix p[RF][NK], vf;
@@ -375,7 +375,7 @@ PREFILL_VALUES = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #97dd14ca
+# %% ../nbs/07_prefill.ipynb #896b75c7
 PREFILL_OUT = """
   // One split: the answer itself.
   UNROLL for (int r = 0; r < RF; r++) {
@@ -392,7 +392,7 @@ PREFILL_OUT = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #c25ae4c7
+# %% ../nbs/07_prefill.ipynb #67626f2d
 PREFILL_PARTS = """
   // Several: this split's state (m, l, o), for the merge of chapter 4.
   UNROLL for (int r = 0; r < RF; r++) {
@@ -409,14 +409,14 @@ PREFILL_PARTS = """
   }
 """
 
-# %% ../nbs/07_prefill.ipynb #78933aa8
+# %% ../nbs/07_prefill.ipynb #c3600eff
 def _only_if(flag, text): return f"    if ({flag}) {{\n{text}    }}\n"
 
 PREFILL_TEXT = (PREFILL_SETUP + PREFILL_QUERIES + PREFILL_RANGE + PREFILL_TILE + PREFILL_STAGE_K +
                 _only_if('TWO', PREFILL_STAGE_V) + PREFILL_BARRIER + PREFILL_SCORES + PREFILL_EXCHANGE_OUT +
                 _only_if('!TWO', PREFILL_STAGE_V) + PREFILL_EXCHANGE_IN + PREFILL_SOFTMAX + PREFILL_VALUES)
 
-# %% ../nbs/07_prefill.ipynb #90ed5c7c
+# %% ../nbs/07_prefill.ipynb #d3f4f590
 _SHAPES = {64: (2, 4, 1, 32, 1), 128: (1, 8, 1, 32, 1), 256: (1, 4, 2, 32, 0), 512: (1, 3, 4, 16, 0)}
 
 def prefill_cost(D, RF, WR, WC, BC, TWO, bytes=4):
@@ -429,14 +429,14 @@ def prefill_cost(D, RF, WR, WC, BC, TWO, bytes=4):
     return dict(rows=8 * RF * WR, threads=32 * WR * WC, registers=own + own * bytes // 4 + 4 * RF * BC // 8,
                 memory=tile + scales + partial)
 
-# %% ../nbs/07_prefill.ipynb #079cce09
+# %% ../nbs/07_prefill.ipynb #d2fd38d9
 PREFILL_ROWS = 16        # rows of a KV head from which this kernel is used: two 8-row matrices
 
 def prefill_fits(c):
     "Is this `Call` one for the prefill kernel? Many rows, and head dims that are multiples of 8 up to 512"
     return c.L > 1 and c.G * c.L >= PREFILL_ROWS and all(d % 8 == 0 and d <= 512 for d in (c.Dk, c.Dv))
 
-# %% ../nbs/07_prefill.ipynb #bb94704a
+# %% ../nbs/07_prefill.ipynb #aa7d5fd3
 def prefill_plan(c, fill=256):
     "(RF, WR, WC, BC, TWO, splits) for a `Call`, aiming at `fill` threadgroups"
     RF, WR, WC, BC, TWO = next(s for d, s in _SHAPES.items() if max(c.Dk, c.Dv) <= d)
@@ -446,7 +446,7 @@ def prefill_plan(c, fill=256):
     tiles = -(-(min(c.window + c.L, c.N) if c.window else c.N if c.per_row else c.length - c.start) // BC)
     return RF, WR, WC, BC, TWO, max(1, min(tiles // 8, -(-fill // groups), 1024))
 
-# %% ../nbs/07_prefill.ipynb #8fdbcec9
+# %% ../nbs/07_prefill.ipynb #414e648a
 def _prefill_call(c, shape, splits, **more):
     "Inputs, template arguments and grid of the prefill text"
     RF, WR, WC, BC, TWO = shape
@@ -456,7 +456,7 @@ def _prefill_call(c, shape, splits, **more):
     return _inputs(c, splits), dict(template=list(flags.items()), grid=(splits * threads, tall, c.B * c.Hkv),
                                     threadgroup=(threads, 1, 1))
 
-# %% ../nbs/07_prefill.ipynb #52e716f8
+# %% ../nbs/07_prefill.ipynb #6fc70228
 def _whole(c, shape, make, head, **kw):
     "One split: the kernel writes the output"
     ins, go = _prefill_call(c, shape, 1, SINKS=int(c.sinks is not None))
@@ -473,7 +473,7 @@ def _in_parts(c, shape, splits, make, head, **kw):
     return f(inputs=ins, output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)],
              output_dtypes=[mx.float32] * 3, **go, **kw)
 
-# %% ../nbs/07_prefill.ipynb #1e7d153d
+# %% ../nbs/07_prefill.ipynb #2d6e7b28
 def prefill_launch(
     c,                          # a checked call with prefill_fits(c)
     make,                       # a function with mx.fast.metal_kernel's signature
@@ -490,7 +490,7 @@ def prefill_launch(
     if splits == 1: return _whole(c, shape, make, head, **kw)
     return merge_launch(c, _in_parts(c, shape, splits, make, head, **kw), make, header, **kw)
 
-# %% ../nbs/07_prefill.ipynb #76dde6a8
+# %% ../nbs/07_prefill.ipynb #125e51e1
 def sdpa_prefill(c):
     "A `Call` on Apple's GPU by the prefill kernel"
     return prefill_launch(c, mx.fast.metal_kernel)
@@ -503,7 +503,7 @@ def sdpa_metal_any(c):
 
 BACKENDS['metal'] = sdpa_metal_any
 
-# %% ../nbs/07_prefill.ipynb #9baf9fed
+# %% ../nbs/07_prefill.ipynb #2f142719
 CUDA_MATRIX = """
 #define UNROLL _Pragma("unroll")
 #define float2(a, b) make_float2(a, b)
@@ -533,7 +533,7 @@ inline void simdgroup_multiply_accumulate(Matrix& d, Matrix a, Matrix b, Matrix 
 }
 """
 
-# %% ../nbs/07_prefill.ipynb #007dfde4
+# %% ../nbs/07_prefill.ipynb #66b72aac
 def _status(key):
     "A line of /proc/self/status in bytes; 0 where there is none"
     try: return next(int(l.split()[1]) * 1024 for l in open('/proc/self/status') if l.startswith(key))
@@ -549,14 +549,14 @@ def _temporaries(f):
     grown = _status('VmHWM') - rss0 if mx.default_device() == mx.cpu else 0
     return max(mx.get_peak_memory() - mlx0, grown) - out.nbytes, t
 
-# %% ../nbs/07_prefill.ipynb #0de28510
+# %% ../nbs/07_prefill.ipynb #716a61f7
 def _sight(L, N, causal, window):
     "The same sight for MLX: None, 'causal' or a boolean mask (L, N)"
     if not window: return 'causal' if causal else None
     i, j = mx.arange(N - L, N)[:, None], mx.arange(N)[None]
     return (j <= i) & (j > i - window)
 
-# %% ../nbs/07_prefill.ipynb #690ff925
+# %% ../nbs/07_prefill.ipynb #6701ca7d
 def _products(q, k, v, most=2**30):
     "{'its two products alone': q k' and then weights times v}, for a score matrix of at most `most` bytes; else {}"
     if q.shape[1] * q.shape[2] * k.shape[2] * q.itemsize > most: return {}
@@ -567,7 +567,7 @@ def _products(q, k, v, most=2**30):
         return p @ v
     return {'its two products alone': run}
 
-# %% ../nbs/07_prefill.ipynb #35f95b27
+# %% ../nbs/07_prefill.ipynb #a937f06e
 def prefill_ways(Hkv=8, G=4, D=128, L=512, N=8192, dtype=mx.float32, k_axis=-2, causal=False, window=None, seed=0):
     """Name -> a call: one chunk of L queries over N keys (the queries are the last of them), each way there is.
 
@@ -588,7 +588,7 @@ def prefill_ways(Hkv=8, G=4, D=128, L=512, N=8192, dtype=mx.float32, k_axis=-2, 
             'dequantise + SDPA': lambda: f(q, *(mx.dequantize(*x) for x in theirs), scale=scale, mask=mask),
             'mlx-lm int4': lambda: quantised(mx.array(q), *theirs, scale=scale, mask=mask, group_size=64, bits=4)}
 
-# %% ../nbs/07_prefill.ipynb #f89c75ef
+# %% ../nbs/07_prefill.ipynb #6064815e
 def _seconds(f):
     t = time.perf_counter(); mx.eval(f()); mx.synchronize()
     return time.perf_counter() - t
@@ -607,7 +607,7 @@ def bench_prefill(ways=None, rounds=5, limit=10, **shape):
         if first[n][1] <= limit: took[n].append(_seconds(fns[n]))
     return {n: dict(seconds=sorted(t)[len(t) // 2], rounds=len(t), temporaries=first[n][0]) for n, t in took.items()}
 
-# %% ../nbs/07_prefill.ipynb #16bf67d7
+# %% ../nbs/07_prefill.ipynb #cde2dc0e
 def prefill_arguments(p):
     "The options of `turboquant-bench prefill` on an argparse parser"
     for n, d in (('Hkv', 8), ('G', 4), ('D', 128), ('L', 512), ('N', 8192), ('k-axis', -2), ('window', 0), ('rounds', 5)):
@@ -615,7 +615,7 @@ def prefill_arguments(p):
     p.add_argument('--dtype', choices=['float32', 'float16', 'bfloat16'], default='float32')
     p.add_argument('--causal', action='store_true'); p.add_argument('--ways', nargs='+'); p.add_argument('--json')
 
-# %% ../nbs/07_prefill.ipynb #f10a5985
+# %% ../nbs/07_prefill.ipynb #a2867861
 def _machine():
     "What this runs on"
     from importlib.metadata import version

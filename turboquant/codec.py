@@ -634,7 +634,7 @@ def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=N
     dims, params = (Hkv, Hq//Hkv, L, start, n, splits, window or 0), (float(scale), float(softcap or 1))
     x, grid = mx.contiguous(kc._query(q.astype(mx.float32))), (splits*simds*32, -(-rows//ROWS), B*Hkv)
     s = _merged(*_parts_launch(x, keys, values, dims, params, flags, grid, make, header, **kw))
-    return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
+    return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o.reshape(B, Hkv, rows, -1)).reshape(B, Hq, L, vc.dim))
 
 # %% ../nbs/07b_codec.ipynb #99770583
 ENCODE_TURN = """

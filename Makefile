@@ -2,7 +2,7 @@
 SHELL = /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat test lab export readme site dist reference clean
+.PHONY: help chat serve test fuzz load ordeals lab export readme site dist reference clean
 
 # What is typed after `make chat` goes to the program through the environment, read by neither make nor the shell: quotes,
 # dollars and apostrophes in PROMPT arrive as they are. Only what is typed counts, not a variable that happens to be set.
@@ -32,10 +32,31 @@ chat: ## talk to a model; PROMPT="..." answers once; also MODEL=, KV=, BLAS=mkl,
 	if [ -t 0 ]; then set -m; fi; \
 	.venv/bin/turboquant-chat "$$@"; exit $$?
 
+serve: ## an OpenAI-compatible server on this machine; MODEL=, KV=, ARGS="--port 8000 ..."
+	@.ci/venv.sh chat $(extras)
+	@set --; \
+	[ -z "$$TQ_MODEL" ] || set -- "$$@" "--model=$$TQ_MODEL"; \
+	[ -z "$$TQ_KV" ] || set -- "$$@" "--kv=$$TQ_KV"; \
+	eval "set -- \"\$$@\" $$TQ_ARGS"; \
+	if [ -t 0 ]; then set -m; fi; \
+	.venv/bin/turboquant-serve "$$@"; exit $$?
+
 test: ## run every notebook and the hygiene checks; NB="nbs/01*.ipynb" for some, FLAGS="slow weights" to run those cells too
 	@rm -f .venv/summary
 	@.ci/venv.sh chat dev $(extras)
 	@.venv/bin/python .ci/tests.py --flags "$(FLAGS)" $(NB)
+
+fuzz: ## thousands of random programs on the caches, the C++ text under sanitizers; ARGS="--examples 5000 --seed 1"
+	@.ci/venv.sh chat dev $(extras)
+	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz fuzz "$$@"
+
+load: ## sixteen streams on the server for ten minutes; ARGS="--seconds 60 --streams 4"
+	@.ci/venv.sh chat dev $(extras)
+	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz load "$$@"
+
+ordeals: ## killed saves, full disks, broken files, rude clients
+	@.ci/venv.sh chat dev $(extras)
+	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz ordeals "$$@"
 
 lab: ## JupyterLab on the notebooks
 	@.ci/venv.sh chat dev $(extras)

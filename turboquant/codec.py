@@ -9,25 +9,25 @@ __all__ = ['FLOATS', 'CODEC_HEADER', 'CODEC_SETUP', 'CODEC_SCORES', 'CODEC_SOFTM
            'Codec', 'cut', 'join', 'tokens', 'state_ops', 'codec_text', 'kernel_fits', 'read_bits', 'state_launch',
            'encode_launch', 'platform', 'attend_state', 'EncodeSpeed', 'bench_encode', 'write_tensors', 'read_tensors']
 
-# %% ../nbs/07b_codec.ipynb #3400b39d
+# %% ../nbs/07b_codec.ipynb #941ca880
 import functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, time
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/07b_codec.ipynb #e5f8ece0
+# %% ../nbs/07b_codec.ipynb #ac71ff18
 from .core import SDPA_LOADS, _kernel, _small, _types
 from .online_softmax import State, empty_state, finish, merge, update
 
-# %% ../nbs/07b_codec.ipynb #fe4584cc
+# %% ../nbs/07b_codec.ipynb #f1b72206
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 def _check_int(name, x, lo, hi):
     "`x` as an int, if it is one from `lo` to `hi`"
     ok = isinstance(x, (int, np.integer)) and not isinstance(x, bool) and lo <= x <= hi
     return int(x) if ok else _fail(name, repr(x), f"an integer from {lo} to {hi}")
 
-# %% ../nbs/07b_codec.ipynb #b43b340e
+# %% ../nbs/07b_codec.ipynb #fdbe638b
 def _prime(q): return q > 1 and all(q % i for i in range(2, int(q**.5) + 1))
 
 @functools.lru_cache(None)
@@ -41,7 +41,7 @@ def paley(m):
     S[1:, 1:] = chi[(np.arange(q)[:, None] - np.arange(q)) % q]
     return S + np.eye(m)
 
-# %% ../nbs/07b_codec.ipynb #5bf12e58
+# %% ../nbs/07b_codec.ipynb #5716a566
 def _split(dim):
     "dim = m·2^k with a Hadamard matrix of order m at hand: (m, 2^k); None where there is none"
     m = dim // (dim & -dim)                                    # the odd part
@@ -51,7 +51,7 @@ def _split(dim):
         m *= 2
     return None
 
-# %% ../nbs/07b_codec.ipynb #9c274ec0
+# %% ../nbs/07b_codec.ipynb #7afd792a
 class Rotation:
     """A random rotation of R^dim, the same for the same seed on every machine.
     `kind`: 'qr', a uniformly random one (dim² multiplications a vector); 'hadamard', random signs and then a Hadamard
@@ -65,7 +65,7 @@ class Rotation:
         self._draw(np.random.RandomState(self.seed))           # NumPy has promised never to change its stream
     def __repr__(self): return f"Rotation(dim={self.dim}, seed={self.seed}, kind={self.kind!r})"
 
-# %% ../nbs/07b_codec.ipynb #cd0b0f7b
+# %% ../nbs/07b_codec.ipynb #af33523c
 @patch
 def _draw(self:Rotation, rng):
     "The random signs, or the random matrix"
@@ -83,7 +83,7 @@ def _hadamard(self:Rotation, x, inverse):
         y = (P.T if inverse else P) @ y
     return y.reshape(x.shape)
 
-# %% ../nbs/07b_codec.ipynb #030f1181
+# %% ../nbs/07b_codec.ipynb #5b08a477
 @patch
 def apply(self:Rotation, x):
     "`x` (..., dim) turned, in float32"
@@ -101,7 +101,7 @@ def rotation(dim, seed=0, kind='auto'):
     "The `Rotation` of these arguments, made once"
     return Rotation(dim, seed, kind)
 
-# %% ../nbs/07b_codec.ipynb #c0ea2f59
+# %% ../nbs/07b_codec.ipynb #902b3c80
 class Codebook(NamedTuple):
     "`centroids` (n,), rising; the `edges` (n - 1,) between their cells; the `distortion` E(x - c)²: all float64"
     centroids: np.ndarray
@@ -118,7 +118,7 @@ def _cells(p, edges, panels=4):
     x = (mid + half*_nodes).reshape(len(cuts), -1)
     return x, (half*_weights).reshape(len(cuts), -1)*p(x)
 
-# %% ../nbs/07b_codec.ipynb #e301fcd2
+# %% ../nbs/07b_codec.ipynb #de9d88c7
 def _support(p, lo, hi):
     "The part of [lo, hi] that carries the mass, and the density on a grid"
     x = np.linspace(lo, hi, 2**14 + 1)
@@ -133,7 +133,7 @@ def _start(x, y, levels):
     cum = np.cumsum(np.cbrt(y))
     return np.interp((np.arange(levels) + .5)/levels, cum/cum[-1], x)
 
-# %% ../nbs/07b_codec.ipynb #ce93d0be
+# %% ../nbs/07b_codec.ipynb #40eb2c81
 def _newton(p, c, e, mass, mean):
     "One Newton step on mass · (c - mean) = 0; Lloyd's own step, `mean`, where Newton's would leave the order"
     pe, i = p(e[1:-1]), np.arange(len(c) - 1)
@@ -144,7 +144,7 @@ def _newton(p, c, e, mass, mean):
     new = c - np.linalg.solve(J, mass*(c - mean))
     return new if np.all(np.diff(new) > 0) and new[0] > e[0] and new[-1] < e[-1] else mean
 
-# %% ../nbs/07b_codec.ipynb #d69db69c
+# %% ../nbs/07b_codec.ipynb #6a0f1498
 @functools.lru_cache(256)
 def lloyd_max(density, lo, hi, levels):
     """The `Codebook` of `levels` centroids that rounds a number of this density with the least mean squared error.
@@ -161,7 +161,7 @@ def lloyd_max(density, lo, hi, levels):
         c = _newton(density, c, e, mass, mean) if step > 20 and levels > 1 else mean
     return Codebook(c, e[1:-1], float((w*(z - c[:, None])**2).sum()/mass.sum()))
 
-# %% ../nbs/07b_codec.ipynb #d3b6a35b
+# %% ../nbs/07b_codec.ipynb #d602cb5a
 @functools.lru_cache(None)
 def sphere_density(d):
     "The density of one coordinate of a uniformly random unit vector of R^d, up to a factor: (1 - x²)^((d-3)/2) on [-1, 1]"
@@ -173,14 +173,14 @@ def sphere_codebook(d, levels):
     "The `Codebook` of `levels` centroids for one coordinate of a random unit vector of R^d"
     return lloyd_max(sphere_density(d), -1., 1., levels)
 
-# %% ../nbs/07b_codec.ipynb #ca707d27
+# %% ../nbs/07b_codec.ipynb #051bcef7
 def nearest(x, edges):
     "The number (uint8) of the cell of each `x`, given the inner `edges` of up to 256 cells"
     x, i = x.astype(mx.float32), mx.zeros(x.shape, dtype=mx.uint8)
     for e in np.asarray(edges, dtype=np.float64).tolist(): i = i + (x > e)
     return i
 
-# %% ../nbs/07b_codec.ipynb #147559f7
+# %% ../nbs/07b_codec.ipynb #0cf7d666
 _words = {8: mx.uint8, 16: mx.uint16, 32: mx.uint32}
 
 def _widths(bits, n):
@@ -194,7 +194,7 @@ def row_words(bits, n, word=32):
     "How many words of `word` bits hold `n` values of `bits` bits each (an int, or one width a value)"
     return -(-sum(_widths(bits, n))//word)
 
-# %% ../nbs/07b_codec.ipynb #4e63d446
+# %% ../nbs/07b_codec.ipynb #0c0bfcbc
 @functools.lru_cache(256)
 def _pack_table(widths, word):
     "For each word: the values with bits in it, and their shifts, right and then left"
@@ -205,7 +205,7 @@ def _pack_table(widths, word):
     t = np.array([r + [(0, 31, 0)]*(K - len(r)) for r in rows], dtype=np.uint32)     # a shift by 31: nothing
     return tuple(mx.array(t[..., j]) for j in range(3))
 
-# %% ../nbs/07b_codec.ipynb #4253b907
+# %% ../nbs/07b_codec.ipynb #352fcdf9
 @functools.lru_cache(256)
 def _unpack_table(widths, word):
     "For each value: the word of its first bit, the next word, its shift and its mask"
@@ -220,7 +220,7 @@ def _runs(widths, word):
     runs = [(w, len(list(g))) for w, g in itertools.groupby(widths)]
     return runs if all(w*n % word == 0 and (word % w == 0 or n % 8 == 0) for w, n in runs) else None
 
-# %% ../nbs/07b_codec.ipynb #b958109a
+# %% ../nbs/07b_codec.ipynb #384c3e52
 def _pack_run(x, b, word):
     n, lead = x.shape[-1], x.shape[:-1]
     if word % b == 0: return (x.reshape(*lead, n*b//word, word//b) << mx.arange(0, word, b, dtype=mx.uint32)).sum(axis=-1)
@@ -228,7 +228,7 @@ def _pack_run(x, b, word):
     y = mx.contiguous(y.view(mx.uint8).reshape(*lead, n//8, 8)[..., :b]).reshape(*lead, n*b//8)
     return y.view(_words[word]).astype(mx.uint32)
 
-# %% ../nbs/07b_codec.ipynb #d4d9c72a
+# %% ../nbs/07b_codec.ipynb #0da7f165
 def _unpack_run(words, b, n):
     word, lead = 8*words.itemsize, words.shape[:-1]
     if word % b == 0:
@@ -238,7 +238,7 @@ def _unpack_run(words, b, n):
     y = mx.pad(y, [(0, 0)]*(y.ndim - 1) + [(0, 8 - b)]).view(mx.uint64)
     return ((y >> mx.arange(0, 8*b, b, dtype=mx.uint64)) & mx.array(2**b - 1, dtype=mx.uint64)).astype(mx.uint32).reshape(*lead, n)
 
-# %% ../nbs/07b_codec.ipynb #6e45a7fd
+# %% ../nbs/07b_codec.ipynb #dd74576b
 def pack_bits(idx, bits, word=32):
     """The integers `idx` (..., n), one after another in words (..., row_words), the first in the lowest bits.
     `bits`: 1 to 8, or one width a value; the numbers must fit. `word`: bits a word, 8, 16 or 32. ValueError otherwise."""
@@ -252,7 +252,7 @@ def pack_bits(idx, bits, word=32):
         x = ((mx.take(x, i, axis=-1) >> right) << left).sum(axis=-1)
     return x.astype(_words[word])
 
-# %% ../nbs/07b_codec.ipynb #97dd81c4
+# %% ../nbs/07b_codec.ipynb #fc832d8d
 def unpack_bits(words, bits, n):
     "The `n` integers (uint32) that `pack_bits` laid into `words` (..., row_words). ValueError for rows of another length."
     if words.dtype not in _words.values(): _fail('words', f"of dtype {words.dtype}", "uint8, uint16 or uint32")
@@ -265,7 +265,7 @@ def unpack_bits(words, bits, n):
     x, (lo, hi, s, mask) = words.astype(mx.uint32), _unpack_table(w, word)
     return ((mx.take(x, lo, axis=-1) >> s) | ((mx.take(x, hi, axis=-1) << (word - 1 - s)) << 1)) & mask
 
-# %% ../nbs/07b_codec.ipynb #4c479983
+# %% ../nbs/07b_codec.ipynb #4330f450
 FLOATS = mx.float32, mx.float16, mx.bfloat16
 _codecs = {}
 
@@ -290,7 +290,7 @@ class Codec:
     def _back(self, y): return self.rotation.inverse(y)
     def __repr__(self): return f"{type(self).__name__}({', '.join(f'{o}={getattr(self, o)!r}' for o in self.options)})"
 
-# %% ../nbs/07b_codec.ipynb #598e1f78
+# %% ../nbs/07b_codec.ipynb #6644131f
 def _check_vectors(name, x, dim, finite):
     if not isinstance(x, mx.array): _fail(name, f"a {type(x).__name__}", "an mx.array")
     if x.dtype not in FLOATS: _fail(name, f"of dtype {x.dtype}", "float32, float16 or bfloat16")
@@ -302,7 +302,7 @@ def _check_codes(self:Codec, c):
     if type(c) is not self.Codes: _fail('c', f"a {type(c).__name__}", f"what encode of {self!r} returned")
     return c
 
-# %% ../nbs/07b_codec.ipynb #862f6573
+# %% ../nbs/07b_codec.ipynb #52fdde2e
 def _each(f, *cs): return type(cs[0])(*(f(*a) for a in zip(*cs)))
 
 def cut(c, a, b):
@@ -317,7 +317,7 @@ def tokens(c):
     "How many tokens the codes `c` hold"
     return c[0].shape[-2]
 
-# %% ../nbs/07b_codec.ipynb #3a5b61c3
+# %% ../nbs/07b_codec.ipynb #07340e49
 @patch
 def encode(self:Codec, x, check=True):
     """`x` (B, Hkv, N, dim) or (..., dim) as `Codes`: arrays (..., width), which keep all axes of x but the last.
@@ -330,7 +330,7 @@ def decode(self:Codec, c, dtype=mx.float32):
     "The vectors (..., dim) that the codes `c` stand for"
     return self._back(self._rows(self._check_codes(c))).astype(dtype)
 
-# %% ../nbs/07b_codec.ipynb #aaf88b97
+# %% ../nbs/07b_codec.ipynb #1f7e8ec9
 @patch
 def nbytes(self:Codec, c):
     "Bytes that the codes `c` take"
@@ -342,7 +342,7 @@ def bits_per_value(self:Codec):
     one = self._encode(mx.zeros((1, self.dim)))
     return 8*self.nbytes(one)/self.dim
 
-# %% ../nbs/07b_codec.ipynb #c365fe47
+# %% ../nbs/07b_codec.ipynb #8edaaf93
 @patch
 def _heads(self:Codec, x, c, name):
     "`x` (B, Hq, L, ·) as (B, Hkv, G·L, ·), to meet codes of Hkv heads"
@@ -353,7 +353,7 @@ def _heads(self:Codec, x, c, name):
         _fail(name, f"of shape {tuple(x.shape)}", f"leading axes {lead} as the codes, or a multiple of their heads")
     return x
 
-# %% ../nbs/07b_codec.ipynb #b9a8bf74
+# %% ../nbs/07b_codec.ipynb #2ff7a05e
 @patch
 def scores(self:Codec, q, c, tile=2048):
     """The attention logits q·x̂, unscaled: (B, Hq, L, N) for `q` (B, Hq, L, dim), Hq a multiple of the codes' heads;
@@ -373,7 +373,7 @@ def values(self:Codec, p, c, tile=2048):
     o = sum(x[..., a:a + tile] @ self._rows(cut(c, a, min(a + tile, N))) for a in range(0, max(N, 1), tile))
     return self._back(o).reshape(*p.shape[:-1], self.dim)
 
-# %% ../nbs/07b_codec.ipynb #9515ab65
+# %% ../nbs/07b_codec.ipynb #ccdfe7de
 def _span(c, start, length):
     n = tokens(c) if length is None else length
     if not 0 <= start <= n <= tokens(c): _fail('start, length', (start, n), f"0 <= start <= length <= {tokens(c)}")
@@ -393,7 +393,7 @@ def _check_pair(q, keys, values):
         _fail('q', f"of shape {got}", f"(B, Hq, L, {kc.dim}), Hq a multiple of the heads of keys (B, Hkv, N) = {want}")
     if tuple(v[0].shape[:-1]) != want: _fail('values', f"for (B, Hkv, N) = {tuple(v[0].shape[:-1])}", f"{want}, as the keys")
 
-# %% ../nbs/07b_codec.ipynb #8f6fcde5
+# %% ../nbs/07b_codec.ipynb #ca01c55a
 def _masked(z, mask, L, n, a, b, start, window, causal):
     "Scores with -inf where a query must not look, or an additive mask added"
     if mask is not None and mask.shape[-1] > 1: mask = mask[..., a - start:b - start]
@@ -401,7 +401,7 @@ def _masked(z, mask, L, n, a, b, start, window, causal):
         if m is not None: z = mx.where(m, z, -float('inf')) if m.dtype == mx.bool_ else z + m
     return z
 
-# %% ../nbs/07b_codec.ipynb #8e79f162
+# %% ../nbs/07b_codec.ipynb #44dafe03
 def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, softcap=None, start=0, length=None, tile=2048):
     """The `State`, rows (B, Hq, L), of `q` (B, Hq, L, dim) over tokens [start, length) of two pairs (codec, codes), with MLX's ops.
     The queries are the last L positions before `length`: `causal` and `window` count from there.
@@ -419,14 +419,14 @@ def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, s
         s = update(s, z.reshape(*rows, b - a), vc._rows(cut(v, a, b)))
     return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
 
-# %% ../nbs/07b_codec.ipynb #ddbc12e7
+# %% ../nbs/07b_codec.ipynb #4cc8c386
 CODEC_HEADER = """
 // Element i of the row of token n, of this head, in an array of codes.
 #define AT(x, n, i) x[b * x##_strides[0] + hk * x##_strides[1] + (n) * x##_strides[2] + (i)]
 constant constexpr float LOWEST = -3.0e38f;   // where the running maximum starts: exp(-inf - LOWEST) is 0, never NaN
 """
 
-# %% ../nbs/07b_codec.ipynb #083ee5d0
+# %% ../nbs/07b_codec.ipynb #86a8a3f0
 CODEC_SETUP = """
   constexpr int EMAX = EK > EV ? EK : EV;
   constexpr int CH = EV / 16;                         // chunks of 16 numbers a value
@@ -461,7 +461,7 @@ CODEC_SETUP = """
   const int tiles = (end - start + 31) / 32, each = (tiles + splits - 1) / splits;
 """
 
-# %% ../nbs/07b_codec.ipynb #9e98ddf9
+# %% ../nbs/07b_codec.ipynb #f021791f
 CODEC_SCORES = """
   for (int t = split * each + sg; t < min((split + 1) * each, tiles); t += SG) {
     const int n0 = start + 32 * t, n1 = min(n0 + 32, end), mine = n0 + lane;
@@ -479,7 +479,7 @@ CODEC_SCORES = """
     }
 """
 
-# %% ../nbs/07b_codec.ipynb #955dbed5
+# %% ../nbs/07b_codec.ipynb #839767ef
 CODEC_SOFTMAX = """
     simdgroup_barrier(mem_flags::mem_threadgroup);
     for (int r = 0; r < ROWS; r++) {
@@ -512,7 +512,7 @@ CODEC_VALUES = """
   }
 """
 
-# %% ../nbs/07b_codec.ipynb #0146ba6a
+# %% ../nbs/07b_codec.ipynb #185e4b37
 CODEC_GATHER = """
   for (int r = 0; r < ROWS; r++) {
     l[r] = simd_sum(l[r]);
@@ -554,7 +554,7 @@ CODEC_GATHER = """
     }
 """
 
-# %% ../nbs/07b_codec.ipynb #248c4f8c
+# %% ../nbs/07b_codec.ipynb #2e2eaf57
 @patch
 def loader(self:Codec):
     """The codec's part of the attention kernel: (Metal text, table), or None where it has none.
@@ -562,29 +562,38 @@ def loader(self:Codec):
     `AT(@name, n, i)` and the table, a list of floats, as `@t[i]`; `@` becomes `k_` or `v_`."""
     return None
 
-@functools.lru_cache(64)
-def _table(*xs):
-    a = mx.array(xs or (0.,), dtype=mx.float32); mx.eval(a)
+def _table(xs):
+    a = mx.array(xs or [0.], dtype=mx.float32); mx.eval(a)
     return a
+
+def _once(codec, key, make):
+    "What `make()` returned the first time for this codec and key: texts are not written anew at every token"
+    kept = codec.__dict__.setdefault('_kept', {})
+    if key not in kept: kept[key] = make()
+    return kept[key]
+
+@functools.lru_cache(8)
+def _head(header): return header + CODEC_HEADER
 
 def _side(codec, p):
     "One side of the kernel: its text, the names of its inputs, its table"
     text, table = codec.loader()
-    return '{' + text.replace('@', p) + '}', [p + f for f in codec.Codes._fields], _table(*table)
+    return '{' + text.replace('@', p) + '}', [p + f for f in codec.Codes._fields], _table(table)
 
-# %% ../nbs/07b_codec.ipynb #9057f813
+# %% ../nbs/07b_codec.ipynb #1e5351d6
 def codec_text(kc, vc):
     "The kernel's text for keys in codec `kc` and values in `vc`, the names of its inputs, and the two tables"
     (kt, kn, ka), (vt, vn, va) = _side(kc, 'k_'), _side(vc, 'v_')
     strides = '  // ' + ' '.join(f'{x}_strides' for x in kn + vn) + '\n'       # naming them is what makes MLX pass them
     text = CODEC_SCORES.replace('LOAD_K', kt) + CODEC_SOFTMAX + CODEC_VALUES.replace('LOAD_V', vt)
-    return strides + CODEC_SETUP + text + CODEC_GATHER, ['q', *kn, 'k_table', *vn, 'v_table', 'dims', 'params'], ka, va
+    return strides + CODEC_SETUP + text + CODEC_GATHER, ('q', *kn, 'k_table', *vn, 'v_table', 'dims', 'params'), ka, va
 
 def kernel_fits(keys, values):
     "Whether the attention kernel can read these two pairs (codec, codes): both have a text and code spaces in chunks of 16"
-    return all(c.loader() is not None and c.code_dim % 16 == 0 and c.code_dim <= 1024 for c, _ in (keys, values))
+    def fits(c): return c.loader() is not None and c.code_dim % 16 == 0 and c.code_dim <= 1024
+    return all(_once(c, 'fits', lambda: fits(c)) for c, _ in (keys, values))
 
-# %% ../nbs/07b_codec.ipynb #8cfb9312
+# %% ../nbs/07b_codec.ipynb #f014c3e1
 def read_bits(name, width, word=32, start=0):
     """Metal text of the field of `width` bits that starts at `bit`, an int in scope, in the row of token n of the array `name` of
     `word`-bit words. `start`: a bit at which some field of this width starts."""
@@ -595,11 +604,11 @@ def read_bits(name, width, word=32, start=0):
     if word == 32: return f"((({one} >> (bit & 31)) | (({two} << (31 - (bit & 31))) << 1)) & {mask})"
     return f"((({one} | {two} << {word} * (({last}) - (bit >> {sh}))) >> (bit & {word - 1})) & {mask})"
 
-# %% ../nbs/07b_codec.ipynb #d8d9fd98
+# %% ../nbs/07b_codec.ipynb #eafe03c3
 def _codec_plan(rows, blocks, n, EV, fill, simds):
     "(rows a threadgroup, splits of n tokens)"
     ROWS = min(rows, 4 if EV <= 512 else 2)
-    return ROWS, max(1, min(-(-n//32//simds), -(-fill//(blocks*-(-rows//ROWS))), 1024))
+    return ROWS, max(1, min(-(-n//32//simds), fill//(blocks*-(-rows//ROWS)), 1024))
 
 def _merged(m, l, o):
     "States (P, splits) of all splits as one"
@@ -607,18 +616,18 @@ def _merged(m, l, o):
     w = mx.exp(m - top)
     return State(top[:, 0], (w*l).sum(-1), (w[..., None]*o).sum(1))
 
-# %% ../nbs/07b_codec.ipynb #5af543ea
+# %% ../nbs/07b_codec.ipynb #4af37c09
 def _parts_launch(x, keys, values, dims, params, flags, grid, make, header, **kw):
     "One launch: the states of all splits, (P, splits), (P, splits), (P, splits, code dim), for turned queries `x`"
     (kc, k), (vc, v), P, splits = keys, values, x.size//x.shape[-1], dims[5]
-    text, names, ktab, vtab = codec_text(kc, vc)
+    text, names, ktab, vtab = _once(kc, ('attend', vc), lambda: codec_text(kc, vc))
     name = f'attend_{type(kc).__name__}_{type(vc).__name__}_'.lower() + _types(*k, *v)
-    f = _kernel(make, name, tuple(names), ('part_m', 'part_l', 'part_o'), text, header + CODEC_HEADER)
+    f = _kernel(make, name, names, ('part_m', 'part_l', 'part_o'), text, _head(header))
     return f(inputs=[x, *k, ktab, *v, vtab, _small(mx.int32, *dims), _small(mx.float32, *params)],
              template=list((flags | dict(KT=ktab.size, VT=vtab.size)).items()), grid=grid, threadgroup=(32*flags['SG'], 1, 1),
              output_shapes=[(P, splits), (P, splits), (P, splits, vc.code_dim)], output_dtypes=[mx.float32]*3, **kw)
 
-# %% ../nbs/07b_codec.ipynb #f3c34870
+# %% ../nbs/07b_codec.ipynb #9ce4ac81
 def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=None, start=0, length=None,
                  make, header=SDPA_LOADS, fill=256, simds=4, **kw):
     """`state_ops` by one kernel, without masks. `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the
@@ -636,7 +645,7 @@ def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=N
     s = _merged(*_parts_launch(x, keys, values, dims, params, flags, grid, make, header, **kw))
     return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o.reshape(B, Hkv, rows, -1)).reshape(B, Hq, L, vc.dim))
 
-# %% ../nbs/07b_codec.ipynb #99770583
+# %% ../nbs/07b_codec.ipynb #07050d76
 ENCODE_TURN = """
   // V vectors a threadgroup, in shared memory: turned here where D is a power of two, else they come turned.
   const int tid = thread_position_in_threadgroup.x, row0 = int(threadgroup_position_in_grid.x) * V, R = dims[0];
@@ -650,9 +659,10 @@ ENCODE_TURN = """
     xs[i] = TURN ? float(x[long(n) * D + d]) * flips[d] : float(x[long(n) * D + d]);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (TURN) for (int h = 1; h < D; h *= 2) {           // the Hadamard transform: log D rounds of sums and differences
+  if (TURN) for (int s = 0; (1 << s) < D; s++) {       // the Hadamard transform: log D rounds of sums and differences
+    const int h = 1 << s;
     for (int i = tid; i < V * D / 2; i += THREADS) {
-      const int a = i / h * 2 * h + i % h;
+      const int a = ((i >> s) << (s + 1)) + (i & (h - 1));
       const float p = xs[a], q = xs[a + h];
       xs[a] = p + q; xs[a + h] = p - q;
     }
@@ -660,7 +670,7 @@ ENCODE_TURN = """
   }
 """
 
-# %% ../nbs/07b_codec.ipynb #b9040416
+# %% ../nbs/07b_codec.ipynb #fd39605c
 ENCODE_PACK = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (int x = tid; x < V * WORDS; x += THREADS) {
@@ -677,7 +687,7 @@ ENCODE_PACK = """
   }
 """
 
-# %% ../nbs/07b_codec.ipynb #cdafdbf0
+# %% ../nbs/07b_codec.ipynb #f8646bba
 @patch
 def encoder(self:Codec):
     """The codec's part of the encoding kernel, or None where it has none: a dict of
@@ -694,57 +704,61 @@ def _runs_text(runs):
         at, first = at + count*width, first + count
     return text + 'else { first = 0; at = 0; width = 1; }', at, first
 
-# %% ../nbs/07b_codec.ipynb #9cf6964e
-def _encode_kernel(codec, e, D, R, turn, threads):
-    "The text of the kernel and its template arguments"
+# %% ../nbs/07b_codec.ipynb #59030dca
+def _encode_plan(codec, turn, many, threads):
+    "The text, the table, the template arguments, and the names, widths and dtypes of the outputs"
+    e, D = codec.encoder(), codec.dim
     (field, word), (runs, total, fields) = e['packed'], _runs_text(e['runs'])
     text = ENCODE_TURN + e['text'] + ENCODE_PACK.replace('RUNS', runs).replace('PACKED', field)
-    return text, dict(D=D, V=1024//D if R >= 4096 and D < 1024 else 1, TURN=int(turn), FIELDS=fields,
-                      TABLE=max(1, len(e['table'])), THREADS=threads, TOTAL=total, WORDS=-(-total//word), WORD=word)
+    flags = dict(D=D, V=max(1, 1024//D) if many else 1, TURN=int(turn), FIELDS=fields, TABLE=max(1, len(e['table'])),
+                 THREADS=threads, TOTAL=total, WORDS=-(-total//word), WORD=word)
+    return text, _table(e['table']), flags, tuple(e['arrays']), tuple(e['arrays'].values())
 
 def encode_launch(codec, x, make, header=SDPA_LOADS, threads=128, **kw):
     """`codec.encode(x)` by one kernel. `make`, `header`: as for `state_launch`. Where dim is no power of two, x is turned
     before. The numbers are not looked at."""
-    e, D, R = codec.encoder(), codec.dim, x.size//codec.dim
-    turn, tab = codec.rotation.split == (1, D), _table(*e['table'])
-    text, flags = _encode_kernel(codec, e, D, R, turn, threads)
-    rows, (names, outs) = mx.contiguous((x if turn else codec.rotation.apply(x)).reshape(R, D)), zip(*e['arrays'].items())
-    f = _kernel(make, f'encode_{type(codec).__name__}_'.lower() + _types(rows), ('x', 'flips', 'table', 'dims', 'params'), names,
-                text, header + CODEC_HEADER)
+    D, R, turn = codec.dim, x.size//codec.dim, codec.rotation.split == (1, codec.dim)
+    key = 'encode', turn, R >= 4096, threads
+    text, tab, flags, names, outs = _once(codec, key, lambda: _encode_plan(codec, *key[1:]))
+    rows = mx.contiguous((x if turn else codec.rotation.apply(x)).reshape(R, D))
+    f = _kernel(make, f'encode_{type(codec).__name__}_'.lower() + _types(rows), ('x', 'flips', 'table', 'dims', 'params'), names, text, _head(header))
     res = f(inputs=[rows, codec.rotation.signs if turn else tab, tab, _small(mx.int32, R), _small(mx.float32, D**-.5 if turn else 1.)],
             template=list(flags.items()), grid=(-(-R//flags['V'])*threads, 1, 1), threadgroup=(threads, 1, 1),
             output_shapes=[(R, w) for w, _ in outs], output_dtypes=[t for _, t in outs], **kw)
     return codec.Codes(*(a.reshape(*x.shape[:-1], -1) for a in res))
 
-# %% ../nbs/07b_codec.ipynb #5adf6a6a
+# %% ../nbs/07b_codec.ipynb #98c47f37
 CODEC_CUDA = """
 typedef unsigned char uchar;
 namespace metal { inline float sqrt(float x) { return ::sqrtf(x); } }
 """
 
-def platform():
-    "(make, header) of the kernels for MLX's default device; None on a CPU"
-    if mx.default_device() == mx.cpu: return None
+@functools.lru_cache(None)
+def _gpu():
     if mx.metal.is_available(): return mx.fast.metal_kernel, SDPA_LOADS
     from turboquant.cuda import CUDA_PRELUDE
     return mx.fast.cuda_kernel, CUDA_PRELUDE + CODEC_CUDA
+
+def platform():
+    "(make, header) of the kernels for MLX's default device; None on a CPU"
+    return None if mx.default_device() == mx.cpu else _gpu()
 
 @patch
 def _encode_fast(self:Codec, x):
     "`x` encoded by the kernel, on a GPU, if the codec has one"
     p = platform()
-    if p and x.size and self.encoder() is not None: return encode_launch(self, x, *p)
+    if p and x.size and _once(self, 'encodes', lambda: self.encoder() is not None): return encode_launch(self, x, *p)
 
-# %% ../nbs/07b_codec.ipynb #6c1a0b45
+# %% ../nbs/07b_codec.ipynb #83e7fe65
 def attend_state(q, keys, values, *, mask=None, tile=2048, **kw):
     """The attention `State` of `q` over two pairs (codec, codes): by the kernel on a GPU, where both codecs have one, the queries a
     KV head are at most 16 and there is no mask; else `state_ops`, whose arguments it takes."""
     p, few = platform(), q.shape[1]*q.shape[2] <= 16*keys[1][0].shape[1]
     if p and mask is None and few and kernel_fits(keys, values):
-        return state_launch(q, keys, values, make=p[0], header=p[1], **{'fill': 256 if mx.metal.is_available() else 528} | kw)
+        return state_launch(q, keys, values, make=p[0], header=p[1], **{'fill': 256 if mx.metal.is_available() else 396} | kw)
     return state_ops(q, keys, values, mask=mask, tile=tile, **kw)
 
-# %% ../nbs/07b_codec.ipynb #b146ebb1
+# %% ../nbs/07b_codec.ipynb #f05c0b67
 class EncodeSpeed(NamedTuple):
     "`vectors` a second; `gb`: GB a second of numbers read and codes written; `ms` of one call; how many vectors a call had (`n`)"
     vectors: float
@@ -763,7 +777,7 @@ def bench_encode(codec, n=4096, dtype=mx.float32, seconds=.3):
     t = float(np.median(times))
     return EncodeSpeed(n/t, (x.nbytes + codec.nbytes(c))/t/1e9, 1e3*t, n)
 
-# %% ../nbs/07b_codec.ipynb #70d3a39c
+# %% ../nbs/07b_codec.ipynb #9e73a328
 FORMAT = 1
 _types_st = {'F32': (mx.float32, np.float32), 'F16': (mx.float16, np.float16), 'BF16': (mx.bfloat16, np.uint16),
              'U8': (mx.uint8, np.uint8), 'U16': (mx.uint16, np.uint16), 'U32': (mx.uint32, np.uint32)}
@@ -772,7 +786,7 @@ _names_st = {m: k for k, (m, _) in _types_st.items()}
 def _raw(a): return np.array(a.view(mx.uint16) if a.dtype == mx.bfloat16 else a).tobytes()
 def _sum(name, kind, shape, raw): return hashlib.sha256(json.dumps([name, kind, list(shape)]).encode() + raw).hexdigest()
 
-# %% ../nbs/07b_codec.ipynb #39561aec
+# %% ../nbs/07b_codec.ipynb #758e6f41
 def _file_bytes(arrays, meta):
     "The safetensors file of these arrays and this dict"
     head, blobs, sums, at = {}, [], {}, 0
@@ -785,7 +799,7 @@ def _file_bytes(arrays, meta):
     text += b' '*(-len(text) % 8)
     return b''.join([struct.pack('<Q', len(text)), text, *blobs])
 
-# %% ../nbs/07b_codec.ipynb #57361e58
+# %% ../nbs/07b_codec.ipynb #f3e5a433
 def write_tensors(path, arrays, meta):
     """Write the dict `arrays` of mx arrays and the JSON dict `meta` to one safetensors file at `path`, each with a checksum.
     The file appears whole or not at all: it is written beside its place, flushed to the disk, then moved."""
@@ -797,7 +811,7 @@ def write_tensors(path, arrays, meta):
     finally:
         if os.path.exists(tmp): os.unlink(tmp)
 
-# %% ../nbs/07b_codec.ipynb #e05f3152
+# %% ../nbs/07b_codec.ipynb #7c603c94
 def _header(raw):
     "The header's dict and where the data begins, or a ValueError that says what is wrong"
     n = struct.unpack('<Q', raw[:8])[0] if len(raw) >= 8 else len(raw)
@@ -817,7 +831,7 @@ def _tensor(name, h, data, sums):
     x = mx.array(np.frombuffer(data[a:b], dtype=_types_st[kind][1]).reshape(shape))
     return x.view(mx.bfloat16) if kind == 'BF16' else x
 
-# %% ../nbs/07b_codec.ipynb #7bd94bd3
+# %% ../nbs/07b_codec.ipynb #21bc81e5
 def read_tensors(path):
     """The arrays and the dict that `write_tensors` put into the file at `path`.
     ValueError for a file of another kind, a cut one, or one in which a bit has changed."""
@@ -831,7 +845,7 @@ def read_tensors(path):
     except ValueError as e: _fail('path', f"{str(path)!r}, {e}", "a whole file that turboquant wrote")
     return arrays, about
 
-# %% ../nbs/07b_codec.ipynb #3e314ab0
+# %% ../nbs/07b_codec.ipynb #c2a83699
 def _load_codecs():
     for m in ('polarquant', 'qjl', 'turboquant'):
         if importlib.util.find_spec(f'turboquant.{m}'): importlib.import_module(f'turboquant.{m}')
@@ -852,7 +866,7 @@ def from_config(cls:Codec, config):
     if set(o) - set(kind.options): _fail('config', f"with {sorted(set(o) - set(kind.options))}", f"only {list(kind.options)}")
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in o.items()})
 
-# %% ../nbs/07b_codec.ipynb #98b34d1e
+# %% ../nbs/07b_codec.ipynb #d15d6aec
 @patch
 def save(self:Codec, path, c):
     "Write the codes `c` and this codec to one safetensors file, which appears whole or not at all"

@@ -8,14 +8,15 @@ __all__ = ['CUDA_PRELUDE', 'MMA_COMMON', 'MMA_HEADER', 'MMA_WORDS', 'MMA_PLACE',
            'MMA_GATHER', 'MMA_PARTS', 'MMA_LAST', 'MMA_MERGE', 'mma_fits', 'mma_plan', 'mma_source', 'mma_flags',
            'mma_inputs', 'sdpa_mma', 'sdpa_cuda']
 
-# %% ../nbs/06b_nvidia.ipynb #fc9fba01
-import functools, hashlib, re, struct
+# %% ../nbs/06b_nvidia.ipynb #db7b2da8
+import functools, hashlib, os, struct
 import mlx.core as mx
 
-# %% ../nbs/06b_nvidia.ipynb #5d4eef7a
+# %% ../nbs/06b_nvidia.ipynb #6810342e
 from .core import BACKENDS, _small, sdpa_launch
+from .simulator import cache_folder
 
-# %% ../nbs/06b_nvidia.ipynb #e10489c5
+# %% ../nbs/06b_nvidia.ipynb #30db2131
 CUDA_PRELUDE = r"""
 #define thread
 #define constant const
@@ -46,7 +47,7 @@ inline float simd_sum(float x) { for (int o = 16; o; o /= 2) x += __shfl_xor_syn
 inline float simd_max(float x) { for (int o = 16; o; o /= 2) x = ::fmaxf(x, __shfl_xor_sync(~0u, x, o)); return x; }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #6781cc0f
+# %% ../nbs/06b_nvidia.ipynb #177f1a71
 MMA_COMMON = r"""
 typedef unsigned int uint;
 typedef unsigned short half_word;
@@ -57,7 +58,7 @@ INLINE uint bits2(__half2 x) { return *reinterpret_cast<uint*>(&x); }
 INLINE __half2 half2of(uint x) { return *reinterpret_cast<__half2*>(&x); }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #ce9d1c1f
+# %% ../nbs/06b_nvidia.ipynb #91153618
 MMA_HEADER = r"""
 // c (16 x 8, float32) += a (16 x 16, half) times b (16 x 8, half), spread over the 32 lanes.
 INLINE void mma(float (&c)[4], uint a0, uint a1, uint a2, uint a3, uint b0, uint b1) {
@@ -85,7 +86,7 @@ INLINE void batch_ends() { asm volatile("cp.async.commit_group;" ::: "memory"); 
 INLINE void wait_but_one() { asm volatile("cp.async.wait_group 1;" ::: "memory"); __syncwarp(); }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #4bddabb5
+# %% ../nbs/06b_nvidia.ipynb #3732ec95
 MMA_WORDS = r"""
 // The codes of a word in pairs (0,4) (1,5) (2,6) (3,7), as they lie: no exponent bit is set, so each is a
 // subnormal half, code x 2^-24; the odd pairs stay where they are, 16 times larger.
@@ -112,7 +113,7 @@ template <int N> INLINE void load_words(uint (&to)[N], const void* from) {
 }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #e0bc50e0
+# %% ../nbs/06b_nvidia.ipynb #ed3beb05
 MMA_PLACE = r"""
 // In shared memory 16 bytes number `chunk` of row `row` lie at this byte. Rows are turned, so that eight rows
 // read at once lie in different banks. Both are linear: place(a ^ b, c ^ d) = place(a, c) ^ place(b, d).
@@ -149,7 +150,7 @@ INLINE void fetch_few(char* to, const S* from, int n, int d, int n0, int N, int 
 }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #5752b6cc
+# %% ../nbs/06b_nvidia.ipynb #c6b44900
 MMA_SETUP = r"""
   constexpr int RPB = 4 * H, W8 = D / 8, WL = KAXIS == 1 ? KG / 32 : W8 < 16 ? 2 : 4, MT = T / 16;
   constexpr int VGS = D / VG, KGS = D / KG, CODES = T * D / 2, VS = 4 * T * VGS;
@@ -187,7 +188,7 @@ MMA_SETUP = r"""
   char* kc = every + warp * MINE; char* vc = kc + CODES; char* ks = vc + CODES; char* vs = ks + KS;
 """
 
-# %% ../nbs/06b_nvidia.ipynb #fd14c6f0
+# %% ../nbs/06b_nvidia.ipynb #97a9f3b6
 MMA_FETCH = r"""
   // This warp's tiles of T keys; the first keys and values come while the queries are prepared.
   const int base = begin / 64 * 64, tiles = packed > 0 ? (end - base + T - 1) / T : 0;
@@ -219,7 +220,7 @@ MMA_FETCH = r"""
   fetch_keys(it0); fetch_values(it0);
 """
 
-# %% ../nbs/06b_nvidia.ipynb #1e67f67b
+# %% ../nbs/06b_nvidia.ipynb #fe35e901
 MMA_QUERIES = r"""
   // A power of two for each row brings its largest element to [2, 4): exact halves.
   auto query = [&](int r, int d) { return lies[r] < 0 ? 0.0f : float(q[lies[r] + d * q_strides[3]]); };
@@ -242,7 +243,7 @@ MMA_QUERIES = r"""
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #71168883
+# %% ../nbs/06b_nvidia.ipynb #f7f6846b
 MMA_FRAGMENTS = r"""
   // As B's fragments. Columns 2i and 2i + 1: head i (axis -2: its high and low part); or heads i and i + 4.
   for (int x = tid; x < SETS * D; x += WARPS * 32) {
@@ -267,7 +268,7 @@ MMA_FRAGMENTS = r"""
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #5b1dcae1
+# %% ../nbs/06b_nvidia.ipynb #e75cf4c6
 MMA_EXACT = r"""
   if (split >= splits) {
     // Exact keys, 32 a block: a warp takes one at a time, each lane every 32nd dim.
@@ -310,7 +311,7 @@ MMA_EXACT = r"""
   } else
 """
 
-# %% ../nbs/06b_nvidia.ipynb #34f01c9e
+# %% ../nbs/06b_nvidia.ipynb #83089e24
 MMA_TILES = r"""
   {
     float o[D / 64][4][4], ob[4] = {0, 0, 0, 0}, m[H], l[H], bias[H];
@@ -328,7 +329,7 @@ MMA_TILES = r"""
       wait_but_one();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #4c54adce
+# %% ../nbs/06b_nvidia.ipynb #0f6ec48c
 MMA_SCORES_2 = r"""
       if (it == it0 || off % KG == 0) {   // a new block: its biases times the queries
         float part[2][4] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
@@ -378,7 +379,7 @@ MMA_SCORES_2 = r"""
         }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #07cfbdd1
+# %% ../nbs/06b_nvidia.ipynb #343ee321
 MMA_SCORES_1 = r"""
       UNROLL for (int y = 0; y < MT; y++) UNROLL for (int h = 0; h < H; h++) x[y][h][0] = x[y][h][1] = 0;
       const KT* sc = reinterpret_cast<const KT*>(ks) + kr * KGS;
@@ -413,7 +414,7 @@ MMA_SCORES_1 = r"""
       }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #1f904609
+# %% ../nbs/06b_nvidia.ipynb #82e33710
 MMA_SOFTMAX = r"""
       __syncwarp();
       fetch_keys(it + 1);                                               // these keys are used up
@@ -448,7 +449,7 @@ MMA_SOFTMAX = r"""
       }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #4eb7902e
+# %% ../nbs/06b_nvidia.ipynb #cb1c14b1
 MMA_VALUES = r"""
       wait_but_one();
       if (!inside) {   // a key outside counts for nothing, whatever its slot holds
@@ -481,7 +482,7 @@ MMA_VALUES = r"""
     }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #920a25ef
+# %% ../nbs/06b_nvidia.ipynb #e1f53e0b
 MMA_GATHER = r"""
     // This warp's state into its part of shared memory: o holds codes x 2^-24, the odd ones 16 times larger.
     __syncwarp();
@@ -500,7 +501,7 @@ MMA_GATHER = r"""
   }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #05280cd0
+# %% ../nbs/06b_nvidia.ipynb #8e38bff9
 MMA_PARTS = r"""
   // The warps' states become the block's, in scratch memory: outputs, maxima, sums, and a flag a block.
   __syncthreads();
@@ -522,7 +523,7 @@ MMA_PARTS = r"""
   }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #a0bdff38
+# %% ../nbs/06b_nvidia.ipynb #223c0419
 MMA_LAST = r"""
   // The block that finds the flags of all up comes last: it merges, and takes the flags down.
   const address UP = 0x7fc5a3e1ffd1c2b7ull;
@@ -536,7 +537,7 @@ MMA_LAST = r"""
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #c1e93dde
+# %% ../nbs/06b_nvidia.ipynb #f366d80d
 MMA_MERGE = r"""
   float* weight = reinterpret_cast<float*>(every);                      // RPB x n
   for (int r = warp; r < RPB; r += WARPS) {
@@ -584,14 +585,14 @@ MMA_MERGE = r"""
   for (int s = tid; s < n; s += WARPS * 32) flags[s] = 0;
 """
 
-# %% ../nbs/06b_nvidia.ipynb #65d03c0b
+# %% ../nbs/06b_nvidia.ipynb #44c2654f
 def mma_fits(c):
     "Whether a `Call` is one the tensor-core text handles; the shared text does the rest"
     halves = mx.float32 not in (c.q.dtype, c.k.scales.dtype, c.v.scales.dtype)
     plain = c.bits == (4, 4) and c.v.axis == -1 and min(c.groups) >= 64 and c.mask is None
     return halves and plain and c.Dk == c.Dv and c.Dk in (64, 128, 256, 512) and c.G * c.L <= 16 and not (c.ring and c.N % 64)
 
-# %% ../nbs/06b_nvidia.ipynb #df2e99b5
+# %% ../nbs/06b_nvidia.ipynb #1e1d7112
 def _mma_shared(D, axis, groups, H, T, warps):
     "Bytes of shared memory of a block"
     scales = (4 * D if axis == -2 else 4 * T * D // groups[0]) + 4 * T * D // groups[1]
@@ -610,26 +611,30 @@ def mma_plan(c, sms=132):
     shared = _mma_shared(D, c.k.axis, c.groups, H, T, warps)
     return dict(H=H, T=T, WARPS=warps), max(1, min(-(-tiles // warps), full)), -(-(c.F + c.R) // 32), shared
 
-# %% ../nbs/06b_nvidia.ipynb #b2cdd66e
+# %% ../nbs/06b_nvidia.ipynb #2ad15f18
 _MMA_INPUTS = 'q', 'k_codes', 'k_scales', 'k_biases', 'v_codes', 'v_scales', 'v_biases'
 _MMA_MORE = 'first_k', 'first_v', 'recent_k', 'recent_v'
 
-def _lean(text):
-    "A text without comments and indentation: MLX copies it at every call"
-    lines = (re.sub(r'//.*', '', l).strip() for l in text.splitlines())
-    return '\n'.join(l for l in lines if l)
-
-# %% ../nbs/06b_nvidia.ipynb #0d09d4dc
 def mma_source(exact, flags):
     "(header, body) of the tensor-core text for a dict of constants; `exact`: with the exact keys' part"
     scores = MMA_SCORES_2 if flags['KAXIS'] == 2 else MMA_SCORES_1
     body = (MMA_SETUP + MMA_FETCH + MMA_QUERIES + MMA_FRAGMENTS + MMA_EXACT * exact + MMA_TILES + scores +
             MMA_SOFTMAX + MMA_VALUES + MMA_GATHER + MMA_PARTS + MMA_LAST + MMA_MERGE)
     consts = ''.join(f'#define {n} {v}\n' for n, v in flags.items())
-    strides = '//' + ' '.join(f'{n}_strides' for n in _MMA_INPUTS + _MMA_MORE * exact) + '\n'    # what MLX is to hand over
-    return _lean(MMA_COMMON + MMA_HEADER + MMA_WORDS + MMA_PLACE), strides + consts + _lean(body)
+    return MMA_COMMON + MMA_HEADER + MMA_WORDS + MMA_PLACE, consts + body
 
-# %% ../nbs/06b_nvidia.ipynb #02d07432
+# %% ../nbs/06b_nvidia.ipynb #294f3fbf
+def _included(text):
+    "One line that includes `text` from a file in our own folder; where that cannot be written, the text"
+    try:
+        path = cache_folder() / f'cuda-{hashlib.sha256(text.encode()).hexdigest()[:24]}.cuh'
+        if not path.exists() or path.read_text() != text:
+            part = path.with_suffix(f'.{os.getpid()}')
+            part.write_text(text); os.replace(part, path)
+        return f'#include "{path.as_posix()}"\n'
+    except OSError: return text
+
+# %% ../nbs/06b_nvidia.ipynb #31c015cc
 _CUDA_TYPES = {mx.float16: '__half', mx.bfloat16: '__nv_bfloat16'}
 
 def mma_flags(c, plan):
@@ -639,7 +644,7 @@ def mma_flags(c, plan):
                 SINKS=int(c.sinks is not None), KT=_CUDA_TYPES[c.k.scales.dtype], VT=_CUDA_TYPES[c.v.scales.dtype],
                 QT=_CUDA_TYPES[c.q.dtype])
 
-# %% ../nbs/06b_nvidia.ipynb #d7200c24
+# %% ../nbs/06b_nvidia.ipynb #417ef28a
 @functools.lru_cache(4096)
 def _float_bits(x): return struct.unpack('<i', struct.pack('<f', x))[0]
 
@@ -656,15 +661,17 @@ def mma_inputs(c, splits):
                          _float_bits(c.scale), _float_bits(c.softcap), *ends)
     return ins
 
-# %% ../nbs/06b_nvidia.ipynb #394ea21f
+# %% ../nbs/06b_nvidia.ipynb #d97f74af
 @functools.lru_cache(None)
 def _mma_kernel(names, types, flags, shared):
     header, body = mma_source('first_k' in names, dict(flags))
     h = hashlib.sha256((header + body + repr((names, types, shared))).encode()).hexdigest()[:12]
-    return mx.fast.cuda_kernel(name=f'sdpa_mma_{h}', input_names=list(names), output_names=['out', 'part'], source=body,
-                               header=header, ensure_row_contiguous=False, shared_memory=shared)
+    strides = '//' + ' '.join(f'{n}_strides' for n in names if f'PART({n})' in body or n == 'q') + '\n'   # MLX looks for them
+    return mx.fast.cuda_kernel(name=f'sdpa_mma_{h}', input_names=list(names), output_names=['out', 'part'],
+                               source=strides + _included(body), header=_included(header), ensure_row_contiguous=False,
+                               shared_memory=shared)
 
-# %% ../nbs/06b_nvidia.ipynb #2aa472e7
+# %% ../nbs/06b_nvidia.ipynb #4ca67165
 @functools.lru_cache(4096)
 def _mma_grid(rows, threads, x, y, z, B, Hq, L, D):
     "The launch's sizes, as keywords: blocks, threads, shapes of the output and of the scratch memory"
@@ -680,7 +687,7 @@ def sdpa_mma(c, sms=132):
                       c.B, c.Hq, c.L, c.Dv)
     return kernel(inputs=list(ins.values()), output_dtypes=[c.q.dtype, mx.float32], **sizes)[0]
 
-# %% ../nbs/06b_nvidia.ipynb #45debc47
+# %% ../nbs/06b_nvidia.ipynb #8f4d557a
 def sdpa_cuda(c):
     "A `Call` on NVIDIA: tensor cores where they apply, else the Metal text behind its prelude"
     return sdpa_mma(c) if mma_fits(c) else sdpa_launch(c, mx.fast.cuda_kernel, CUDA_PRELUDE, fill=528)

@@ -6,18 +6,18 @@
 __all__ = ['SHAPES', 'DTYPES', 'side_by_side', 'queued', 'case', 'candidates', 'must_read', 'read_bandwidth', 'info', 'measure',
            'show', 'copy_cost', 'check', 'sdpa_main', 'check_main', 'copy_main', 'parser', 'main']
 
-# %% ../nbs/16_benchmarks.ipynb #fbb3bb0c
+# %% ../nbs/16_benchmarks.ipynb #12e3216d
 import argparse, json, os, platform, statistics, subprocess, sys, time
 from importlib.metadata import version
 
-# %% ../nbs/16_benchmarks.ipynb #4194c4c6
+# %% ../nbs/16_benchmarks.ipynb #be195a97
 import turboquant                              # first: it may load a BLAS, which must come before MLX
 import mlx.core as mx
 from mlx_lm.models.base import quantized_scaled_dot_product_attention
 from .core import backend, sdpa_int4
 from .packing import Packed, pack, unpack
 
-# %% ../nbs/16_benchmarks.ipynb #29110ddd
+# %% ../nbs/16_benchmarks.ipynb #c78fa486
 def side_by_side(fns, rounds=7, warmup=2, seconds=20):
     """Median seconds a call of each function in the dict `fns`, timed in turns.
 
@@ -31,7 +31,7 @@ def side_by_side(fns, rounds=7, warmup=2, seconds=20):
         if r >= 2 and time.perf_counter() - t0 > seconds: break
     return {n: statistics.median(t) for n, t in took.items()}
 
-# %% ../nbs/16_benchmarks.ipynb #e20271da
+# %% ../nbs/16_benchmarks.ipynb #f9ded7b0
 def queued(fns, calls=20, rounds=5):
     "Median seconds a call of each function of an index in the dict `fns`: `calls` at once, in turns"
     took = {n: [] for n in fns}
@@ -43,7 +43,7 @@ def queued(fns, calls=20, rounds=5):
             if r: took[n].append((time.perf_counter() - t) / calls)
     return {n: statistics.median(t) for n, t in took.items()}
 
-# %% ../nbs/16_benchmarks.ipynb #e033167a
+# %% ../nbs/16_benchmarks.ipynb #cb721e47
 SHAPES = {'mistral': (8, 4, 128), 'gemma4-sliding': (16, 2, 256), 'gemma4-global': (4, 8, 512),
           'smollm2': (3, 3, 64)}                    # (Hkv, G, D)
 
@@ -58,7 +58,7 @@ def case(Hkv, G, D, N, L=1, dtype=mx.float32, k_axis=-2, g=64, seed=0):
     mx.eval(q, k, v, kp[:3], vp[:3], theirs)
     return dict(q=q, k=k, v=v, kp=kp, vp=vp, theirs=theirs, scale=D**-.5, g=g, D=D)
 
-# %% ../nbs/16_benchmarks.ipynb #c381d87c
+# %% ../nbs/16_benchmarks.ipynb #c210af0f
 def candidates(c, fp16=False):
     "Name -> a call over the arrays of `case`"
     q, scale, g, f = c['q'], c['scale'], c['g'], mx.fast.scaled_dot_product_attention
@@ -73,12 +73,12 @@ def candidates(c, fp16=False):
         fns['MLX float16 SDPA'] = lambda: f(*h, scale=scale)
     return fns
 
-# %% ../nbs/16_benchmarks.ipynb #bb3144da
+# %% ../nbs/16_benchmarks.ipynb #84e1262a
 def must_read(c):
     "Bytes of the packed K and V that one call reads"
     return sum(a.nbytes for p in (c['kp'], c['vp']) for a in p[:3])
 
-# %% ../nbs/16_benchmarks.ipynb #e766cb2a
+# %% ../nbs/16_benchmarks.ipynb #a5852370
 def _cpu_bandwidth(mb, rounds):
     "Bytes a second at which one NumPy thread a core sums `mb` MiB"
     import numpy as np
@@ -95,7 +95,7 @@ def read_bandwidth(mb=None, rounds=5):
     xs = [mx.ones((mb * 2**18,)) for _ in range(4)]; mx.eval(xs)
     return mb * 2**20 / min(queued({'sum': lambda i: xs[i % 4].sum()}, rounds=rounds).values())
 
-# %% ../nbs/16_benchmarks.ipynb #c57f79df
+# %% ../nbs/16_benchmarks.ipynb #8949c821
 def info():
     "What this ran on, as a dict"
     from turboquant.blas import blas_info
@@ -105,7 +105,7 @@ def info():
                 device_name=str(dev.get('device_name', platform.processor() or platform.machine())),
                 backend=backend(), cpus=os.cpu_count(), blas=str(blas_info()))
 
-# %% ../nbs/16_benchmarks.ipynb #a990363e
+# %% ../nbs/16_benchmarks.ipynb #4208f200
 def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=False, rounds=7):
     "One row of the table: every candidate's seconds at a shape of `SHAPES`, and the limit"
     c = case(*SHAPES[shape], N, L=L, dtype=dtype, k_axis=k_axis)
@@ -118,7 +118,7 @@ def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=Fal
     return dict(shape=shape, Hkv=Hkv, G=G, D=D, N=N, L=L, dtype=str(dtype)[9:], k_axis=k_axis, seconds=took,
                 bytes=must_read(c), limit=must_read(c) / bandwidth if bandwidth else None)
 
-# %% ../nbs/16_benchmarks.ipynb #0ca2407f
+# %% ../nbs/16_benchmarks.ipynb #ea9f5e0f
 def show(row):
     "Print one row of `measure`"
     ours, limit = row['seconds']['sdpa_int4'], row['limit']
@@ -129,7 +129,7 @@ def show(row):
         if n == 'sdpa_int4' and limit: note += f", {100 * limit / t:.0f} % of the read limit"
         print(f"  {n:22}{t * 1e3:10.3f} ms{note}")
 
-# %% ../nbs/16_benchmarks.ipynb #d6ea7ccd
+# %% ../nbs/16_benchmarks.ipynb #a228e173
 def copy_cost(N=65536, shape='gemma4-sliding', dtype=mx.float16):
     """Seconds of one call over the first N slots of a buffer a quarter longer.
 
@@ -141,7 +141,7 @@ def copy_cost(N=65536, shape='gemma4-sliding', dtype=mx.float16):
     fns = {'in place': lambda i=0: call(lambda a: a), 'copied first': lambda i=0: call(mx.contiguous)}
     return side_by_side(fns) if mx.default_device() == mx.cpu else queued(fns)
 
-# %% ../nbs/16_benchmarks.ipynb #485d970b
+# %% ../nbs/16_benchmarks.ipynb #a3b583aa
 def _share(seed, dtype, eps):
     "The largest error of the random call `seed`, as a share of its allowance; right is at most 1"
     import numpy as np
@@ -151,7 +151,7 @@ def _share(seed, dtype, eps):
     want, got = sdpa_oracle(q, k, v, **kw), np.array(sdpa_int4(q, k, v, **kw).astype(mx.float32))
     return float((np.abs(got - want) / (1e-5 + 2 * eps * np.abs(want).max(-1, keepdims=True))).max())
 
-# %% ../nbs/16_benchmarks.ipynb #de704240
+# %% ../nbs/16_benchmarks.ipynb #daf45cf4
 DTYPES = (('float32', mx.float32, 0), ('float16', mx.float16, 2**-10), ('bfloat16', mx.bfloat16, 2**-7))
 
 def check(cases=100, seed=0, seconds=1e9):
@@ -169,7 +169,7 @@ def check(cases=100, seed=0, seconds=1e9):
                          failed=[s for s, u in used.items() if not u <= 1])
     return out
 
-# %% ../nbs/16_benchmarks.ipynb #e56d37e0
+# %% ../nbs/16_benchmarks.ipynb #a9d9de15
 def _children(argv):
     "On a Linux CPU with a real BLAS installed: the same command again with MLX's own BLAS, then with the real one"
     for blas in ('off', 'auto'):
@@ -184,7 +184,7 @@ def _save(path, kind, rows):
     old.setdefault(kind, []).append(dict(command=command, info=info(), rows=rows))
     if path: json.dump(old, open(path, 'w'), indent=1)
 
-# %% ../nbs/16_benchmarks.ipynb #471090ab
+# %% ../nbs/16_benchmarks.ipynb #73d44bea
 def _two_blas():
     "Is this a Linux CPU with a real BLAS to compare with, and nobody has chosen?"
     from turboquant.blas import find_blas
@@ -205,7 +205,7 @@ def sdpa_main(a):
                 mx.clear_cache()
     _save(a.json, 'sdpa', rows)
 
-# %% ../nbs/16_benchmarks.ipynb #d73e8a16
+# %% ../nbs/16_benchmarks.ipynb #8d5c993b
 def check_main(a):
     "turboquant-bench check"
     i = info(); print(f"{i['device_name']}, backend {i['backend']}")
@@ -216,7 +216,7 @@ def check_main(a):
     _save(a.json, 'check', got)
     if any(r['failed'] for r in got.values()): sys.exit(1)
 
-# %% ../nbs/16_benchmarks.ipynb #132ec3c3
+# %% ../nbs/16_benchmarks.ipynb #20cb8146
 def copy_main(a):
     "turboquant-bench copy"
     got = {N: copy_cost(N, a.shape) for N in a.N}
@@ -225,7 +225,7 @@ def copy_main(a):
         print(f"N = {N}: in place {here * 1e6:.0f} us, copied first {after * 1e6:.0f} us ({after / here:.1f}x)")
     _save(a.json, 'copy', got)
 
-# %% ../nbs/16_benchmarks.ipynb #b4e046e0
+# %% ../nbs/16_benchmarks.ipynb #fa168397
 def _arguments(s, c, y):
     "The options of the parsers of sdpa, check and copy"
     add = s.add_argument
@@ -240,10 +240,10 @@ def _arguments(s, c, y):
     add('--shape', choices=list(SHAPES), default='gemma4-sliding')
     for x in (s, c, y): x.add_argument('--json', help='append the results to this file')
 
-# %% ../nbs/16_benchmarks.ipynb #2840324f
+# %% ../nbs/16_benchmarks.ipynb #fb58ca62
 def parser():
     "The command line of turboquant-bench"
-    from turboquant import quality
+    from turboquant import prefill, quality
     p = argparse.ArgumentParser('turboquant-bench', description='Time and check sdpa_int4 on the device MLX finds.')
     p.add_argument('--info', action='store_true', help='print what this machine and installation are')
     sub = p.add_subparsers(dest='what')
@@ -256,9 +256,10 @@ def parser():
     judge = command('quality', 'perplexity and KL of a model through each cache format', quality.quality_main)
     quality.quality_arguments(judge)
     quality.facts_arguments(command('facts', 'ten questions after a long passage', quality.facts_main))
+    prefill.prefill_arguments(command('prefill', 'a chunk of a prompt over a long cache, beside every other way', prefill.prefill_main))
     return p
 
-# %% ../nbs/16_benchmarks.ipynb #cc0d66f8
+# %% ../nbs/16_benchmarks.ipynb #82e556eb
 def main(argv=None):
     "Entry point of `turboquant-bench`"
     p = parser(); a = p.parse_args(argv)
@@ -266,5 +267,5 @@ def main(argv=None):
     elif a.what: a.run(a)
     else: p.print_help()
 
-# %% ../nbs/16_benchmarks.ipynb #464eab9c
+# %% ../nbs/16_benchmarks.ipynb #4c1e6532
 if __name__ == '__main__' and '__file__' in globals(): main()

@@ -6,7 +6,7 @@
 __all__ = ['PackedBuffer', 'turns', 'turn', 'PackedKeys', 'PackedValues', 'Causal', 'attend', 'PackedKVCache',
            'PackedRotatingKVCache', 'trim_cache']
 
-# %% ../nbs/11_kv_cache.ipynb #1d3aaa44
+# %% ../nbs/11_kv_cache.ipynb #cefc34c0
 import copy
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
@@ -14,18 +14,18 @@ from fastcore.basics import patch
 from mlx.utils import tree_map
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/11_kv_cache.ipynb #a0008aa9
+# %% ../nbs/11_kv_cache.ipynb #50ef9ace
 from .packing import Packed, pack, unpack
 from .fit import pack_fit
 from .core import FLOATS, sdpa_int4
 
-# %% ../nbs/11_kv_cache.ipynb #eae38998
+# %% ../nbs/11_kv_cache.ipynb #535f47f4
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 def _pair(x): return tuple(x) if isinstance(x, (tuple, list)) else (x, x)
 def _up(n, m): return -(-n // m) * m
 def _half(dtype): return mx.bfloat16 if dtype == mx.bfloat16 else mx.float16
 
-# %% ../nbs/11_kv_cache.ipynb #b237b26d
+# %% ../nbs/11_kv_cache.ipynb #be265bd6
 class PackedBuffer:
     "Packed tokens in slots: codes, scales and biases in buffers that grow and are written in whole blocks"
     def __init__(self, bits=4, group_size=64, axis=-1, fit=True):
@@ -36,7 +36,7 @@ class PackedBuffer:
     @property
     def nbytes(self): return 0 if self.p is None else sum(a.nbytes for a in self.p[:3])
 
-# %% ../nbs/11_kv_cache.ipynb #41bf0bd7
+# %% ../nbs/11_kv_cache.ipynb #2b882bb8
 @patch
 def pack(self:PackedBuffer, x):
     "Pack (B, H, n, D) tokens as this buffer stores them"
@@ -49,7 +49,7 @@ def cut(self:PackedBuffer, x, a, b):
     u = self.unit
     return Packed(x.codes[:, :, a:b], *(y[:, :, a//u:-(-b//u)] for y in x[1:3]), self.axis)
 
-# %% ../nbs/11_kv_cache.ipynb #09819d41
+# %% ../nbs/11_kv_cache.ipynb #6a99981e
 @patch
 def reserve(self:PackedBuffer, n, like):
     "Room for `n` tokens with the shapes and dtypes of `like`, a Packed; what is stored moves unchanged"
@@ -60,7 +60,7 @@ def reserve(self:PackedBuffer, n, like):
         if old is not None: new[-1][:, :, :old.shape[2]] = old
     self.p = Packed(*new, self.axis)
 
-# %% ../nbs/11_kv_cache.ipynb #40cc5dc4
+# %% ../nbs/11_kv_cache.ipynb #031e8ae9
 @patch
 def write(self:PackedBuffer, at, x):
     "Put the Packed tokens `x` into the slots from `at` on, in place"
@@ -68,7 +68,7 @@ def write(self:PackedBuffer, at, x):
     for a, b, u in zip(self.p[:3], x[:3], (1, self.unit, self.unit)):
         a[:, :, at//u:(at + n)//u] = b
 
-# %% ../nbs/11_kv_cache.ipynb #dad2d1dd
+# %% ../nbs/11_kv_cache.ipynb #1fe919e1
 @patch
 def read(self:PackedBuffer, a, b):
     "The Packed tokens in slots `a` to `b`"
@@ -85,7 +85,7 @@ def unpack(self:PackedBuffer, a, b):
     x = unpack(self.read(a, b), bits=self.bits, group_size=self.group_size, dtype=mx.float32)
     return x.astype(self.p.scales.dtype)
 
-# %% ../nbs/11_kv_cache.ipynb #01a423d8
+# %% ../nbs/11_kv_cache.ipynb #7b529dfd
 def turns(dim):
     "Can values of head dim `dim` be turned? Yes for 2^k and 12·2^k, where the transform is its own inverse"
     m = dim//12 if dim % 12 == 0 else dim                     # on a CPU, MLX refuses no size and computes nonsense
@@ -95,7 +95,7 @@ def turn(x):
     "The orthonormal Hadamard transform of `x` (..., D) over D, in float32, returned in x's dtype; twice is none"
     return mx.hadamard_transform(x.astype(mx.float32)).astype(x.dtype)
 
-# %% ../nbs/11_kv_cache.ipynb #42cfb515
+# %% ../nbs/11_kv_cache.ipynb #ef67d3ae
 class _View:
     "Keys or values of a cache, to be read by `attend`: (B, H, positions, D) in shape, but not an array"
     def __init__(self, cache, buf, packed, start, length, ring, first, recent, dtype, dim):
@@ -108,11 +108,11 @@ class _View:
         raise AttributeError(f"{type(self).__name__} has no `{name}`: packed keys and values are not arrays; attention "
                              "must go through scaled_dot_product_attention, as turboquant.lm arranges")
 
-# %% ../nbs/11_kv_cache.ipynb #5825daa1
+# %% ../nbs/11_kv_cache.ipynb #e976f5ff
 class PackedKeys(_View): "The keys that a packed cache hands out; attention dispatches on this type"
 class PackedValues(_View): "The values that a packed cache hands out"
 
-# %% ../nbs/11_kv_cache.ipynb #4d800795
+# %% ../nbs/11_kv_cache.ipynb #54f981b3
 class Causal(str):
     "The mask 'causal', carrying a sliding window of `window` positions (None: no window)"
     def __new__(cls, window=None):
@@ -120,7 +120,7 @@ class Causal(str):
         self.window = window
         return self
 
-# %% ../nbs/11_kv_cache.ipynb #489556f9
+# %% ../nbs/11_kv_cache.ipynb #984f875c
 def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
     """Attention of `q` (B, Hq, L, D) over the handles `keys` and `values` of one cache: (B, Hq, L, Dv).
     `mask`: None, 'causal' (a `Causal` brings its window) or an array over the handles' positions.
@@ -139,13 +139,23 @@ def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
                   group_size=(keys.group_size, values.group_size), bits=(keys.bits, values.bits))
     return turn(o) if values.cache.turned else o
 
-# %% ../nbs/11_kv_cache.ipynb #f57b7bff
+# %% ../nbs/11_kv_cache.ipynb #56e05b44
+def _with_codec(cls, codec, max_size=None, keep=0, **kw):
+    "The cache of chapter 11a that holds what `codec` makes, where `cls` is one of this chapter's two"
+    from turboquant.codec_cache import CodecKVCache
+    if cls is PackedKVCache: return CodecKVCache(codec=codec, **kw)
+    if cls is PackedRotatingKVCache: return CodecKVCache(codec=codec, first=keep, max_size=max_size, **kw)
+    return mlx_cache._BaseCache.__new__(cls)
+
+# %% ../nbs/11_kv_cache.ipynb #a6c8a9f2
 class PackedKVCache(mlx_cache._BaseCache):
     """A growing KV cache in 4 or 8 bits on mlx-lm's protocol; `attend` reads what it hands out.
     Whole blocks are packed, the block not yet full waits in 16 bits, and so do the `first` tokens for good.
     Values are held turned where the head dim is 2^k or 12·2^k. ValueError for an argument out of range."""
     step = 256                                                # tokens the packed buffers grow by, at least
     max_size, keep = None, 0                                  # the rotating cache has these
+    def __new__(cls, *args, codec=None, **kw):
+        return super().__new__(cls) if codec is None else _with_codec(cls, codec, *args, **kw)
     def __init__(self, *,
                  bits=4,          # 4 or 8, or a (k, v) pair
                  group_size=64,   # 32, 64 or 128, or a (k, v) pair; the larger one is the block
@@ -154,8 +164,7 @@ class PackedKVCache(mlx_cache._BaseCache):
                  fit=True,        # scales fitted by least squares; False: MLX's rule
                  rotate_v=True,   # hold values turned by a Hadamard transform, where the head dim has one
                  first=4,         # tokens at the very beginning that stay in 16 bits
-                 codec=None):     # reserved
-        if codec is not None: _fail('codec', repr(codec), "None: this cache holds affine codes only")
+                 codec=None):     # another code for keys and values (chapter 11a): its name, a Codec, or a (k, v) pair of these
         for b in _pair(bits):
             if b not in (4, 8): _fail('bits', repr(bits), "4 or 8, or a (k, v) pair of them")
         for g in _pair(group_size):
@@ -169,7 +178,7 @@ class PackedKVCache(mlx_cache._BaseCache):
             _fail('first', repr(first), f"an integer from 0 to {most}, fewer than a block")
         self._setup(_pair(bits), _pair(group_size), (k_axis, v_axis), fit, rotate_v, first)
 
-# %% ../nbs/11_kv_cache.ipynb #b61f157d
+# %% ../nbs/11_kv_cache.ipynb #ee595806
 @patch
 def _setup(self:PackedKVCache, bits, groups, axes, fit, rotate_v, nfirst):
     self.bufs = [PackedBuffer(*x, fit) for x in zip(bits, groups, axes)]      # of keys, of values
@@ -181,7 +190,7 @@ def _setup(self:PackedKVCache, bits, groups, axes, fit, rotate_v, nfirst):
     self.halves = self.first = self.last = self.dtype = self.passed = None
     self.version = 0
 
-# %% ../nbs/11_kv_cache.ipynb #e4ec6243
+# %% ../nbs/11_kv_cache.ipynb #4b65d515
 @patch(as_prop=True)
 def offset(self:PackedKVCache):
     "Tokens seen and not taken back"
@@ -201,7 +210,7 @@ def size(self:PackedKVCache):
 @patch
 def empty(self:PackedKVCache): return self.dtype is None
 
-# %% ../nbs/11_kv_cache.ipynb #09951c6a
+# %% ../nbs/11_kv_cache.ipynb #14ab15c0
 @patch
 def _begin(self:PackedKVCache, kv):
     "Allocate: shapes and dtype are those of the first keys and values"
@@ -216,7 +225,7 @@ def _room(self:PackedKVCache, n):
     if n > size: n = _up(max(n, size + size//16), self.step)
     for b in self.bufs: b.reserve(n, b.p)
 
-# %% ../nbs/11_kv_cache.ipynb #8595310b
+# %% ../nbs/11_kv_cache.ipynb #5f3e6974
 @patch
 def _put(self:PackedKVCache, kv):
     "Write 16-bit tokens behind the `rest`, up to the end of its block"
@@ -234,7 +243,7 @@ def _rest(self:PackedKVCache, skip=0):
     at = self.packed % (2*self.g)
     return [h[:, :, at + skip:at + self.rest] for h in self.halves]
 
-# %% ../nbs/11_kv_cache.ipynb #66172030
+# %% ../nbs/11_kv_cache.ipynb #7a80bc31
 @patch
 def _pack(self:PackedKVCache, kv):
     "Pack whole blocks; of the very first one, set `first` aside and fill its slots with the token that follows"
@@ -244,7 +253,7 @@ def _pack(self:PackedKVCache, kv):
         kv = [mx.concatenate([mx.repeat(x[:, :, n:n+1], n, axis=2), x[:, :, n:]], axis=2) for x in kv]
     return [b.pack(x) for b, x in zip(self.bufs, kv)]
 
-# %% ../nbs/11_kv_cache.ipynb #e016d35d
+# %% ../nbs/11_kv_cache.ipynb #10f979ab
 @patch
 def _store(self:PackedKVCache, blocks):
     "Append whole packed blocks of keys and values, and return them"
@@ -254,7 +263,7 @@ def _store(self:PackedKVCache, blocks):
     self.packed += n
     return blocks
 
-# %% ../nbs/11_kv_cache.ipynb #2535b85a
+# %% ../nbs/11_kv_cache.ipynb #963958bb
 @patch
 def _append(self:PackedKVCache, kv):
     "Append 16-bit tokens: whole blocks are packed (and returned), the others wait"
@@ -281,7 +290,7 @@ def _append_many(self:PackedKVCache, kv, g):
     if kv[0].shape[2] > full: self._put([x[:, :, full:] for x in kv])
     return done
 
-# %% ../nbs/11_kv_cache.ipynb #62bc2013
+# %% ../nbs/11_kv_cache.ipynb #a02c377f
 @patch(as_prop=True)
 def dims(self:PackedKVCache):
     "(B, H, D) of keys and of values; None before the first update"
@@ -301,7 +310,7 @@ def _check(self:PackedKVCache, keys, values):
     if keys.shape[:3] != values.shape[:3]:
         _fail('values', f"of shape {values.shape}", f"the batch, heads and length of keys: {keys.shape}")
 
-# %% ../nbs/11_kv_cache.ipynb #8a1ddea4
+# %% ../nbs/11_kv_cache.ipynb #9929a3f6
 @patch
 def _check_once(self:PackedKVCache, keys, values):
     "`_check`, but for arrays of the very shapes and dtypes that passed it last"
@@ -309,7 +318,7 @@ def _check_once(self:PackedKVCache, keys, values):
     if not now or now != self.passed: self._check(keys, values)
     self.passed = now
 
-# %% ../nbs/11_kv_cache.ipynb #3bf3ea13
+# %% ../nbs/11_kv_cache.ipynb #ebafacfa
 @patch
 def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
     "Handles of the tokens from `lo` on; `packed` (default: the buffers) begins at token `base`"
@@ -320,7 +329,7 @@ def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
     return tuple(T(self, b, p, start - base, self.packed - base, ring, f, r, self.dtype, d[2])
                  for T, b, p, f, r, d in each)
 
-# %% ../nbs/11_kv_cache.ipynb #f39398fe
+# %% ../nbs/11_kv_cache.ipynb #7df18c4e
 @patch
 def update_and_fetch(self:PackedKVCache, keys, values):
     """Append `keys` (B, H, L, Dk) and `values` (B, H, L, Dv); returns the handles that the L new queries attend to.
@@ -337,7 +346,7 @@ def _update(self:PackedKVCache, kv):
     self._append(kv)
     return self._views(lo=self._held)
 
-# %% ../nbs/11_kv_cache.ipynb #ed5c32ed
+# %% ../nbs/11_kv_cache.ipynb #6269de39
 @patch
 def keys_and_values(self:PackedKVCache):
     "The handles of the last update again; ValueError while the cache is empty"
@@ -348,7 +357,7 @@ def keys_and_values(self:PackedKVCache):
 @patch
 def _newest(self:PackedKVCache): return self._views(lo=self._held)
 
-# %% ../nbs/11_kv_cache.ipynb #6cbca102
+# %% ../nbs/11_kv_cache.ipynb #f885c928
 @patch
 def __repr__(self:PackedKVCache):
     each = lambda f: tuple(getattr(b, f) for b in self.bufs)
@@ -358,7 +367,7 @@ def __repr__(self:PackedKVCache):
     return (f"{type(self).__name__}(bits={each('bits')}, group_size={each('group_size')}, axis={each('axis')}, fit={self.fit}, "
             f"rotate_v={turned}{none}, {ends}, offset={self.offset})")
 
-# %% ../nbs/11_kv_cache.ipynb #ef602609
+# %% ../nbs/11_kv_cache.ipynb #eee63732
 @patch
 def make_mask(self:PackedKVCache, N, window_size=None, return_array=False):
     """The mask for `N` queries about to be appended: None, 'causal' (a `Causal` when there is a window),
@@ -367,7 +376,7 @@ def make_mask(self:PackedKVCache, N, window_size=None, return_array=False):
     if window_size is not None: return Causal(window_size)
     return None if N == 1 else 'causal'
 
-# %% ../nbs/11_kv_cache.ipynb #c1e18e6f
+# %% ../nbs/11_kv_cache.ipynb #ad731e7f
 @patch(as_prop=True)
 def max_trim(self:PackedKVCache):
     "The most tokens that `trim` can take back"
@@ -379,7 +388,7 @@ def is_trimmable(self:PackedKVCache): return True
 @patch
 def _block(self:PackedKVCache, buf, a, b): return buf.unpack(a, b)
 
-# %% ../nbs/11_kv_cache.ipynb #9ea6bfed
+# %% ../nbs/11_kv_cache.ipynb #818ec305
 @patch
 def trim(self:PackedKVCache, n):
     """Take back the last `n` tokens and return `n`. Exact while the copies reach, that is for all of the last update
@@ -396,7 +405,7 @@ def trim(self:PackedKVCache, n):
     self.exact, self.rest = min(self.exact, block), to - block
     return n
 
-# %% ../nbs/11_kv_cache.ipynb #5dca56be
+# %% ../nbs/11_kv_cache.ipynb #7a654063
 @patch
 def _reopen(self:PackedKVCache, block, to):
     "Make the packed `block` the waiting one again, its tokens up to `to` exact or unpacked"
@@ -413,7 +422,7 @@ def _trim_first(self:PackedKVCache, to):
     n = self._held + to
     self.first = [x[:, :, :n] for x in self.first] if n > 0 else None
 
-# %% ../nbs/11_kv_cache.ipynb #37d53bd2
+# %% ../nbs/11_kv_cache.ipynb #b88e9ccb
 class PackedRotatingKVCache(PackedKVCache):
     """A packed cache that forgets all but its newest `max_size` tokens; the first `keep` of all are kept, exact.
     What a query sees is what mlx-lm's RotatingKVCache shows it. ValueError for an argument out of range."""
@@ -433,7 +442,7 @@ class PackedRotatingKVCache(PackedKVCache):
         self.max_size, self.keep, self.draft = max_size, keep, draft
         self.capacity = _up(max_size - 1 - keep + draft, self.g)
 
-# %% ../nbs/11_kv_cache.ipynb #2512e526
+# %% ../nbs/11_kv_cache.ipynb #23be242f
 @patch
 def _room(self:PackedRotatingKVCache, n):
     "Buffers of at least `n` tokens, or of the whole capacity"
@@ -455,7 +464,7 @@ def _store(self:PackedRotatingKVCache, blocks):
     self.packed, self.lost = end, max(self.lost, end - self.capacity)
     return blocks
 
-# %% ../nbs/11_kv_cache.ipynb #14258c98
+# %% ../nbs/11_kv_cache.ipynb #da9190b0
 @patch
 def _gather(self:PackedRotatingKVCache, buf, a, b):
     "Packed pieces with the tokens `a` to `b` of the ring, in order"
@@ -470,7 +479,7 @@ def _block(self:PackedRotatingKVCache, buf, a, b):
     at = a % buf.size
     return buf.unpack(at, at + b - a)
 
-# %% ../nbs/11_kv_cache.ipynb #498021e6
+# %% ../nbs/11_kv_cache.ipynb #7152fcb4
 @patch(as_prop=True)
 def _before(self:PackedRotatingKVCache): return self._held
 
@@ -483,7 +492,7 @@ def _protect(self:PackedRotatingKVCache, kv):
     self.first = [mx.concatenate(x, axis=2) for x in zip(self.first, head)] if self.first else head
     return [x[:, :, m:] for x in kv]
 
-# %% ../nbs/11_kv_cache.ipynb #1aa9ff70
+# %% ../nbs/11_kv_cache.ipynb #5033541a
 @patch
 def _update(self:PackedRotatingKVCache, kv):
     lo, g = max(0, self.offset - self.max_size + 1), self.g   # counted without the protected tokens
@@ -503,7 +512,7 @@ def _update(self:PackedRotatingKVCache, kv):
 def _newest(self:PackedRotatingKVCache):
     return self._views(lo=max(0, self.offset - self.max_size), ring=self.packed > self.bufs[0].size)
 
-# %% ../nbs/11_kv_cache.ipynb #dd8be722
+# %% ../nbs/11_kv_cache.ipynb #d03ed833
 @patch
 def make_mask(self:PackedRotatingKVCache, N, window_size=None, return_array=False):
     "As PackedKVCache.make_mask, over the positions that a rotating cache hands out"
@@ -521,7 +530,7 @@ def max_trim(self:PackedRotatingKVCache):
 @patch
 def is_trimmable(self:PackedRotatingKVCache): return self.lost == 0 or self.max_trim > 0
 
-# %% ../nbs/11_kv_cache.ipynb #c9a29749
+# %% ../nbs/11_kv_cache.ipynb #347ea712
 def trim_cache(caches, n):
     "Take back the last `n` tokens of all `caches`, or of none: ValueError naming the layer that cannot; returns `n`"
     for i, c in enumerate(caches):
@@ -530,7 +539,7 @@ def trim_cache(caches, n):
     for c in caches: c.trim(n)
     return n
 
-# %% ../nbs/11_kv_cache.ipynb #9c539de3
+# %% ../nbs/11_kv_cache.ipynb #769cee92
 _COUNTS = ('packed', 'rest', 'exact', 'lost')
 
 def _get_state(self):
@@ -542,7 +551,7 @@ def _get_state(self):
     dtype = '' if self.dtype is None else str(self.dtype).split('.')[-1]
     return [conf, ring, [getattr(self, n) for n in _COUNTS], arrays, self.halves, self.first, dtype]
 
-# %% ../nbs/11_kv_cache.ipynb #e6b47657
+# %% ../nbs/11_kv_cache.ipynb #55546fca
 def _set_state(self, v):
     conf, ring, counts, arrays, halves, first, dtype = v
     self._setup(*conf)
@@ -560,10 +569,10 @@ def __deepcopy__(self:PackedKVCache, memo):
     share = lambda x: copy.copy(x) if isinstance(x, mx.array) else x      # a new handle on the same buffer
     return type(self).from_state(tree_map(share, self.state))
 
-# %% ../nbs/11_kv_cache.ipynb #b3d2d278
+# %% ../nbs/11_kv_cache.ipynb #743ab3c7
 for _c in (PackedKVCache, PackedRotatingKVCache): setattr(mlx_cache, _c.__name__, _c)
 
-# %% ../nbs/11_kv_cache.ipynb #321e19ed
+# %% ../nbs/11_kv_cache.ipynb #fcf7220b
 @patch(as_prop=True)
 def nbytes(self:PackedKVCache):
     "Bytes allocated"
@@ -576,7 +585,7 @@ def _bytes(self:PackedKVCache, packed, exact):
     per = sum(b.nbytes/b.size for b in self.bufs)
     return round(packed*per) + exact*2*sum(B*H*D for B, H, D in self.dims)
 
-# %% ../nbs/11_kv_cache.ipynb #c6f14bc7
+# %% ../nbs/11_kv_cache.ipynb #64b97030
 @patch(as_prop=True)
 def used_bytes(self:PackedKVCache):
     "Bytes in use: packed blocks, exact tokens, and the copy kept for `trim`"

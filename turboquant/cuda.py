@@ -8,15 +8,15 @@ __all__ = ['CUDA_PRELUDE', 'MMA_COMMON', 'MMA_HEADER', 'MMA_WORDS', 'MMA_PLACE',
            'MMA_GATHER', 'MMA_PARTS', 'MMA_LAST', 'MMA_MERGE', 'mma_fits', 'mma_plan', 'mma_source', 'mma_flags',
            'mma_inputs', 'sdpa_mma', 'sdpa_cuda']
 
-# %% ../nbs/06b_nvidia.ipynb #db7b2da8
+# %% ../nbs/06b_nvidia.ipynb #d35fbd73
 import functools, hashlib, os, struct
 import mlx.core as mx
 
-# %% ../nbs/06b_nvidia.ipynb #6810342e
+# %% ../nbs/06b_nvidia.ipynb #b61c72a6
 from .core import BACKENDS, _small, sdpa_launch
 from .simulator import cache_folder
 
-# %% ../nbs/06b_nvidia.ipynb #30db2131
+# %% ../nbs/06b_nvidia.ipynb #acbffb2d
 CUDA_PRELUDE = r"""
 #define thread
 #define constant const
@@ -47,7 +47,7 @@ inline float simd_sum(float x) { for (int o = 16; o; o /= 2) x += __shfl_xor_syn
 inline float simd_max(float x) { for (int o = 16; o; o /= 2) x = ::fmaxf(x, __shfl_xor_sync(~0u, x, o)); return x; }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #177f1a71
+# %% ../nbs/06b_nvidia.ipynb #80ebd38a
 MMA_COMMON = r"""
 typedef unsigned int uint;
 typedef unsigned short half_word;
@@ -58,7 +58,7 @@ INLINE uint bits2(__half2 x) { return *reinterpret_cast<uint*>(&x); }
 INLINE __half2 half2of(uint x) { return *reinterpret_cast<__half2*>(&x); }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #91153618
+# %% ../nbs/06b_nvidia.ipynb #ce541582
 MMA_HEADER = r"""
 // c (16 x 8, float32) += a (16 x 16, half) times b (16 x 8, half), spread over the 32 lanes.
 INLINE void mma(float (&c)[4], uint a0, uint a1, uint a2, uint a3, uint b0, uint b1) {
@@ -86,13 +86,18 @@ INLINE void batch_ends() { asm volatile("cp.async.commit_group;" ::: "memory"); 
 INLINE void wait_but_one() { asm volatile("cp.async.wait_group 1;" ::: "memory"); __syncwarp(); }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #3732ec95
+# %% ../nbs/06b_nvidia.ipynb #3df9ade1
 MMA_WORDS = r"""
-// The codes of a word in pairs (0,4) (1,5) (2,6) (3,7), as they lie: no exponent bit is set, so each is a
-// subnormal half, code x 2^-24; the odd pairs stay where they are, 16 times larger.
-INLINE void codes(uint w, uint (&r)[4]) {
-  const uint v = w >> 8;
-  r[0] = w & 0x000f000fu; r[1] = w & 0x00f000f0u; r[2] = v & 0x000f000fu; r[3] = v & 0x00f000f0u;
+// Eight codes, a word of 4 bits or two of 8, in pairs as they lie: no exponent bit is set, so each is a
+// subnormal half, code x 2^-24. Of 4 bits: (0,4) (1,5) (2,6) (3,7), the odd pairs left where they are, 16 times larger.
+// Of 8 bits: (0,2) (4,6) (1,3) (5,7).
+template <int BITS> INLINE void codes(const uint* w, uint (&r)[4]) {
+  if (BITS == 4) {
+    const uint v = w[0] >> 8;
+    r[0] = w[0] & 0x000f000fu; r[1] = w[0] & 0x00f000f0u; r[2] = v & 0x000f000fu; r[3] = v & 0x00f000f0u;
+  } else UNROLL for (int i = 0; i < 2; i++) {
+    r[i] = w[i] & 0x00ff00ffu; r[i + 2] = w[i] >> 8 & 0x00ff00ffu;
+  }
 }
 INLINE __half2 halves(__half2 x) { return x; }
 INLINE __half2 halves(__nv_bfloat162 x) { return __float22half2_rn(__bfloat1622float2(x)); }
@@ -113,28 +118,35 @@ template <int N> INLINE void load_words(uint (&to)[N], const void* from) {
 }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #ed3beb05
+# %% ../nbs/06b_nvidia.ipynb #6ac571d3
 MMA_PLACE = r"""
-// In shared memory 16 bytes number `chunk` of row `row` lie at this byte. Rows are turned, so that eight rows
-// read at once lie in different banks. Both are linear: place(a ^ b, c ^ d) = place(a, c) ^ place(b, d).
-template <int D> INLINE int turn(int row) {
-  return D == 64 ? row / 4 % 2 * 64 + row / 8 % 2 * 16 : row / 4 % 4 * 16 + (D >= 256 ? row % 2 * 64 : 0);
+// In shared memory 16 bytes number `chunk` of row `row`, of ROW bytes, lie at this byte. Rows are turned, so
+// that eight read at once lie in different banks. Both are linear: place(a ^ b, c ^ d) = place(a, c) ^ place(b, d).
+template <int ROW> INLINE int turn(int row) {
+  return ROW == 32 ? row / 4 % 2 * 64 + row / 8 % 2 * 16 : row / 4 % 4 * 16 + (ROW >= 128 ? row % 2 * 64 : 0);
 }
-template <int D> INLINE int place(int row, int chunk) { return (row * (D / 2) + chunk * 16) ^ turn<D>(row); }
+template <int ROW> INLINE int place(int row, int chunk) { return (row * ROW + chunk * 16) ^ turn<ROW>(row); }
 
 // T rows of codes to shared memory, from row n0 on of an array with steps n and d, N rows in all.
-template <int T, int D>
+template <int T, int ROW>
 INLINE void fetch_codes(char* to, const uint* from, int n, int d, int n0, int N, int lane, bool dense) {
-  constexpr int CH = D / 32;                                            // 16-byte chunks of a row
+  constexpr int CH = ROW / 16, WORDS = ROW / 4;                         // 16-byte chunks and words of a row
   if (dense && n0 + T <= N) {
-    const int mine = place<D>(lane / CH, lane % CH);
-    from += n0 * (D / 8) + lane * 4;
+    const int mine = place<ROW>(lane / CH, lane % CH);
+    from += n0 * WORDS + lane * 4;
     UNROLL for (int i = 0; i < T * CH / 32; i++)
-      fetch16(to + (mine ^ turn<D>(i * (32 / CH))) + i * 512, from + i * 128);
-  } else _Pragma("unroll 1") for (int i = lane; i < T * D / 8; i += 32) {
-    const int r = i / (D / 8), w = i % (D / 8);
-    if (n0 + r < N) *reinterpret_cast<uint*>(to + place<D>(r, w / 4) + w % 4 * 4) = from[(n0 + r) * n + w * d];
+      fetch16(to + (mine ^ turn<ROW>(i * (32 / CH))) + i * 512, from + i * 128);
+  } else _Pragma("unroll 1") for (int i = lane; i < T * WORDS; i += 32) {
+    const int r = i / WORDS, w = i % WORDS;
+    uint* at = reinterpret_cast<uint*>(to + place<ROW>(r, w / 4) + w % 4 * 4);
+    if (n0 + r < N) *at = from[(n0 + r) * n + w * d];
   }
+}
+// WL words of a row, from byte `at` of a place on.
+template <int WL> INLINE void load_row(uint (&to)[WL], const char* rows, int at) {
+  if (WL == 2) *reinterpret_cast<uint2*>(to) = *reinterpret_cast<const uint2*>(rows + at);
+  else UNROLL for (int i = 0; i < WL; i += 4)
+    *reinterpret_cast<uint4*>(to + i) = *reinterpret_cast<const uint4*>(rows + (at ^ i * 4));
 }
 // The same for ROWS rows of FEW scales or biases, one after the other.
 template <int ROWS, int FEW, typename S>
@@ -150,12 +162,13 @@ INLINE void fetch_few(char* to, const S* from, int n, int d, int n0, int N, int 
 }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #c6b44900
+# %% ../nbs/06b_nvidia.ipynb #62814b8c
 MMA_SETUP = r"""
-  constexpr int RPB = 4 * H, W8 = D / 8, WL = KAXIS == 1 ? KG / 32 : W8 < 16 ? 2 : 4, MT = T / 16;
-  constexpr int VGS = D / VG, KGS = D / KG, CODES = T * D / 2, VS = 4 * T * VGS;
-  constexpr int KS = KAXIS == 2 ? 4 * D : 4 * T * KGS;
-  constexpr int MINE = 2 * CODES + (KS + VS + 127) / 128 * 128, SETS = KAXIS == 2 ? H : 1;
+  constexpr int RPB = 4 * H, KROW = D * KBITS / 8, VROW = D * VBITS / 8, MT = T / 16;   // rows of codes, in bytes
+  constexpr int UL = KAXIS == 1 ? KG / 32 : KBITS == 8 || D == 64 ? 2 : 4;      // eights of codes a lane reads
+  constexpr int WL = UL * KBITS / 4;                                    // in so many words
+  constexpr int VGS = D / VG, KGS = D / KG, KS = KAXIS == 2 ? 4 * D : 4 * T * KGS, VS = 4 * T * VGS;
+  constexpr int MINE = T * (KROW + VROW) + (KS + VS + 127) / 128 * 128, SETS = KAXIS == 2 ? H : 1;
   const int HKV = dims[0], G = dims[1], L = dims[2], N = dims[3], F = dims[4], R = dims[5], window = dims[6];
   const int splits = dims[7], rows = G * L, split = blockIdx.x, b = blockIdx.z / HKV, hk = blockIdx.z % HKV;
   const float scale = __int_as_float(dims[8]), softcap = __int_as_float(dims[9]);
@@ -185,10 +198,10 @@ MMA_SETUP = r"""
   long* lies = reinterpret_cast<long*>(ls + WARPS * RPB);
   float* up = reinterpret_cast<float*>(lies + RPB); float* sums = up + RPB;
   char* every = reinterpret_cast<char*>(lies) + (RPB * (3 + KGS) + 31) / 32 * 128;
-  char* kc = every + warp * MINE; char* vc = kc + CODES; char* ks = vc + CODES; char* vs = ks + KS;
+  char* kc = every + warp * MINE; char* vc = kc + T * KROW; char* ks = vc + T * VROW; char* vs = ks + KS;
 """
 
-# %% ../nbs/06b_nvidia.ipynb #97a9f3b6
+# %% ../nbs/06b_nvidia.ipynb #a428a632
 MMA_FETCH = r"""
   // This warp's tiles of T keys; the first keys and values come while the queries are prepared.
   const int base = begin / 64 * 64, tiles = packed > 0 ? (end - base + T - 1) / T : 0;
@@ -196,13 +209,13 @@ MMA_FETCH = r"""
   const int it0 = split < splits ? int(long(tiles) * team / teams) : 0;
   const int it1 = split < splits ? int(long(tiles) * (team + 1) / teams) : 0;
   constexpr int ROWS = KAXIS == 2 ? 1 : T, FEW = KAXIS == 2 ? D : KGS;   // rows of scales of a tile
-  const bool dense = DENSE(k_codes, W8) && DENSE(k_scales, FEW) && DENSE(k_biases, FEW)
-    && DENSE(v_codes, W8) && DENSE(v_scales, VGS) && DENSE(v_biases, VGS);
+  const bool dense = DENSE(k_codes, KROW / 4) && DENSE(k_scales, FEW) && DENSE(k_biases, FEW)
+    && DENSE(v_codes, VROW / 4) && DENSE(v_scales, VGS) && DENSE(v_biases, VGS);
   auto slot = [&](int it) { const int off = base + it * T; return RING ? off % N : off; };
   auto fetch_keys = [&](int it) {
     if (it < it1) {
       const int n0 = slot(it), s0 = KAXIS == 2 ? n0 / KG : n0, S = KAXIS == 2 ? (N + KG - 1) / KG : N;
-      fetch_codes<T, D>(kc, OF(k_codes), n0, N, lane, dense);
+      fetch_codes<T, KROW>(kc, OF(k_codes), n0, N, lane, dense);
       fetch_few<ROWS, FEW>(ks, OF(k_scales), s0, S, lane, dense);
       fetch_few<ROWS, FEW>(ks + KS / 2, OF(k_biases), s0, S, lane, dense);
     }
@@ -211,7 +224,7 @@ MMA_FETCH = r"""
   auto fetch_values = [&](int it) {
     if (it < it1) {
       const int n0 = slot(it);
-      fetch_codes<T, D>(vc, OF(v_codes), n0, N, lane, dense);
+      fetch_codes<T, VROW>(vc, OF(v_codes), n0, N, lane, dense);
       fetch_few<T, VGS>(vs, OF(v_scales), n0, N, lane, dense);
       fetch_few<T, VGS>(vs + VS / 2, OF(v_biases), n0, N, lane, dense);
     }
@@ -220,7 +233,7 @@ MMA_FETCH = r"""
   fetch_keys(it0); fetch_values(it0);
 """
 
-# %% ../nbs/06b_nvidia.ipynb #fe35e901
+# %% ../nbs/06b_nvidia.ipynb #6fe31db3
 MMA_QUERIES = r"""
   // A power of two for each row brings its largest element to [2, 4): exact halves.
   auto query = [&](int r, int d) { return lies[r] < 0 ? 0.0f : float(q[lies[r] + d * q_strides[3]]); };
@@ -243,16 +256,18 @@ MMA_QUERIES = r"""
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #f7f6846b
+# %% ../nbs/06b_nvidia.ipynb #64ea4873
 MMA_FRAGMENTS = r"""
   // As B's fragments. Columns 2i and 2i + 1: head i (axis -2: its high and low part); or heads i and i + 4.
   for (int x = tid; x < SETS * D; x += WARPS * 32) {
-    const int at = x % 32, n = at / 4, u = x % D / 32, word = u / WL * 4 * WL + at % 4 * WL + u % WL;
+    const int at = x % 32, n = at / 4, u = x % D / 32, eight = u / UL * 4 * UL + at % 4 * UL + u % UL;
     const int r = KAXIS == 2 ? n / 2 + x / D * 4 : n / 2 + n % 2 * 4;
     float v[8]; uint f[4];
-    UNROLL for (int i = 0; i < 8; i++) v[i] = r < RPB ? query(r, 8 * word + i) * up[r] : 0.0f;
-    UNROLL for (int i = 0; i < 4; i++)
-      f[i] = bits2(KAXIS == 2 ? __floats2half2_rn(v[2 * i], v[2 * i + 1]) : __floats2half2_rn(v[i], v[i + 4]));
+    UNROLL for (int i = 0; i < 8; i++) v[i] = r < RPB ? query(r, 8 * eight + i) * up[r] : 0.0f;
+    UNROLL for (int i = 0; i < 4; i++) {                     // as they are, or paired as `codes` pairs
+      const int a = KAXIS == 2 ? 2 * i : KBITS == 4 ? i : i % 2 * 4 + i / 2;
+      f[i] = bits2(__floats2half2_rn(v[a], v[a + (KAXIS == 2 ? 1 : KBITS == 4 ? 4 : 2)]));
+    }
     qf[x] = make_uint4(f[0], f[1], f[2], f[3]);
   }
   float by[H];   // what a score of head t (and t + 4) is multiplied by
@@ -268,7 +283,7 @@ MMA_FRAGMENTS = r"""
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #e75cf4c6
+# %% ../nbs/06b_nvidia.ipynb #a5b4391d
 MMA_EXACT = r"""
   if (split >= splits) {
     // Exact keys, 32 a block: a warp takes one at a time, each lane every 32nd dim.
@@ -311,7 +326,7 @@ MMA_EXACT = r"""
   } else
 """
 
-# %% ../nbs/06b_nvidia.ipynb #83089e24
+# %% ../nbs/06b_nvidia.ipynb #2328fa1d
 MMA_TILES = r"""
   {
     float o[D / 64][4][4], ob[4] = {0, 0, 0, 0}, m[H], l[H], bias[H];
@@ -319,8 +334,9 @@ MMA_TILES = r"""
     UNROLL for (int j = 0; j < D / 64; j++) UNROLL for (int i = 0; i < 16; i++) o[j][i / 4][i % 4] = 0;
 
     // Row g of an A of keys is key kr of its 16, row g + 8 key kr + 2: a lane's four values are neighbours.
-    const int kr = g / 2 * 4 + g % 2, k_at = place<D>(kr, WL * t / 4) + WL * t % 4 * 4;
-    const int v_at = place<D>(lane % 8 / 2 * 4 + lane % 2 + lane / 8 % 2 * 2, lane / 16);
+    const int kr = g / 2 * 4 + g % 2, k_at = place<KROW>(kr, WL * t / 4) + WL * t % 4 * 4;
+    const int v_at = place<VROW>(lane % 8 / 2 * 4 + lane % 2 + lane / 8 % 2 * 2, lane / 16);
+    constexpr float LIFT = KBITS == 4 ? 16 : 1;
     const uint low = g % 2 ? ~0u : 0u;                                  // lanes whose column is a low part
     for (int it = it0; it < it1; it++) {
       const int off = base + it * T;                                    // the tile's first position
@@ -329,13 +345,13 @@ MMA_TILES = r"""
       wait_but_one();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #0f6ec48c
+# %% ../nbs/06b_nvidia.ipynb #46845983
 MMA_SCORES_2 = r"""
       if (it == it0 || off % KG == 0) {   // a new block: its biases times the queries
         float part[2][4] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-        UNROLL for (int u = 0; u < W8 / 4; u++) {
+        UNROLL for (int u = 0; u < D / 32; u++) {
           const uint4 q4 = qf[(H == 2 ? g % 2 * D : 0) + u * 32 + lane];
-          uint z[4]; load_words(z, ks + 2 * D + 16 * (u / WL * 4 * WL + WL * t + u % WL));
+          uint z[4]; load_words(z, ks + 2 * D + 16 * (u / UL * 4 * UL + UL * t + u % UL));
           UNROLL for (int i = 0; i < 4; i++) z[i] = two<KT>(z[i]);
           mma(part[0], z[0], z[0], z[1], z[1], q4.x, q4.y); mma(part[1], z[2], z[2], z[3], z[3], q4.z, q4.w);
         }
@@ -344,14 +360,14 @@ MMA_SCORES_2 = r"""
       float even[MT][H][4], odd[MT][H][4];
       UNROLL for (int y = 0; y < MT; y++) UNROLL for (int h = 0; h < H; h++)
         UNROLL for (int c = 0; c < 4; c++) even[y][h][c] = odd[y][h][c] = 0;
-      UNROLL for (int c = 0; c < W8 / (4 * WL); c++) {
+      UNROLL for (int c = 0; c < D / (32 * UL); c++) {
         uint ka[MT][WL], kb[MT][WL];
         UNROLL for (int y = 0; y < MT; y++) {
-          const int from = (k_at ^ c * WL * 16) + y * 8 * D;
-          load_words(ka[y], kc + from); load_words(kb[y], kc + (D == 64 ? from ^ D : from + D));
+          const int from = (k_at ^ c * WL * 16) + y * 16 * KROW;
+          load_row(ka[y], kc, from); load_row(kb[y], kc, KROW == 32 ? from ^ 64 : from + 2 * KROW);
         }
-        UNROLL for (int j = 0; j < WL; j++) {
-          const int u = c * WL + j, d2 = 16 * (4 * c * WL + WL * t + j);
+        UNROLL for (int j = 0; j < UL; j++) {
+          const int u = c * UL + j, d2 = 16 * (4 * c * UL + UL * t + j);
           uint s[4], f[H][4]; load_words(s, ks + d2);                   // eight channels' scales
           UNROLL for (int h = 0; h < H; h++) {
             const uint4 q4 = qf[h * D + u * 32 + lane];
@@ -360,11 +376,12 @@ MMA_SCORES_2 = r"""
               const __half2 sc = half2of(two<KT>(s[i])), high = __hmul2(half2of(qs[i]), sc);
               n[i] = bits2(__hfma2(half2of(qs[i]), sc, __hneg2(half2of(bits2(high) & low))));
             }
-            f[h][0] = cross(n[0], n[2], 0); f[h][1] = cross(n[0], n[2], 1);
-            f[h][2] = cross(n[1], n[3], 0); f[h][3] = cross(n[1], n[3], 1);
+            constexpr int M = KBITS == 4 ? 2 : 1;                       // paired as `codes` pairs
+            f[h][0] = cross(n[0], n[M], 0); f[h][3 - M] = cross(n[0], n[M], 1);
+            f[h][M] = cross(n[3 - M], n[3], 0); f[h][3] = cross(n[3 - M], n[3], 1);
           }
           UNROLL for (int y = 0; y < MT; y++) {
-            uint a[4], e[4]; codes(ka[y][j], a); codes(kb[y][j], e);
+            uint a[4], e[4]; codes<KBITS>(ka[y] + j * KBITS / 4, a); codes<KBITS>(kb[y] + j * KBITS / 4, e);
             UNROLL for (int h = 0; h < H; h++) {
               mma(even[y][h], a[0], e[0], a[2], e[2], f[h][0], f[h][2]);
               mma(odd[y][h], a[1], e[1], a[3], e[3], f[h][1], f[h][3]);
@@ -373,32 +390,32 @@ MMA_SCORES_2 = r"""
         }
       }
       UNROLL for (int y = 0; y < MT; y++) UNROLL for (int h = 0; h < H; h++)
-        UNROLL for (int r = 0; r < 2; r++) {                           // high and low part; 2^24 / 16
+        UNROLL for (int r = 0; r < 2; r++) {                           // high and low part
           const float* a = even[y][h] + 2 * r; const float* c = odd[y][h] + 2 * r;
-          x[y][h][r] = (16 * (a[0] + a[1]) + (c[0] + c[1])) * (by[h] * 1048576.0f) + bias[h];
+          x[y][h][r] = (LIFT * (a[0] + a[1]) + (c[0] + c[1])) * (by[h] * (16777216.0f / LIFT)) + bias[h];
         }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #343ee321
+# %% ../nbs/06b_nvidia.ipynb #0ab9f7af
 MMA_SCORES_1 = r"""
       UNROLL for (int y = 0; y < MT; y++) UNROLL for (int h = 0; h < H; h++) x[y][h][0] = x[y][h][1] = 0;
       const KT* sc = reinterpret_cast<const KT*>(ks) + kr * KGS;
       UNROLL for (int c = 0; c < KGS; c++) {
-        uint4 f[WL];
-        UNROLL for (int j = 0; j < WL; j++) f[j] = qf[(c * WL + j) * 32 + lane];
+        uint4 f[UL];
+        UNROLL for (int j = 0; j < UL; j++) f[j] = qf[(c * UL + j) * 32 + lane];
         UNROLL for (int y = 0; y < MT; y++) {
           uint ka[WL], kb[WL];
-          const int from = (k_at ^ c * WL * 16) + y * 8 * D;
-          load_words(ka, kc + from); load_words(kb, kc + (D == 64 ? from ^ D : from + D));
+          const int from = (k_at ^ c * WL * 16) + y * 16 * KROW;
+          load_row(ka, kc, from); load_row(kb, kc, KROW == 32 ? from ^ 64 : from + 2 * KROW);
           float even[4] = {0, 0, 0, 0}, odd[4] = {0, 0, 0, 0};
-          UNROLL for (int j = 0; j < WL; j++) {
-            uint a[4], e[4]; codes(ka[j], a); codes(kb[j], e);
+          UNROLL for (int j = 0; j < UL; j++) {
+            uint a[4], e[4]; codes<KBITS>(ka + j * KBITS / 4, a); codes<KBITS>(kb + j * KBITS / 4, e);
             mma(even, a[0], e[0], a[2], e[2], f[j].x, f[j].z);
             mma(odd, a[1], e[1], a[3], e[3], f[j].y, f[j].w);
           }
           UNROLL for (int r = 0; r < 2; r++) {
             const float s = float(sc[(16 * y + 2 * r) * KGS + c]);
-            UNROLL for (int h = 0; h < H; h++) x[y][h][r] += s * (16 * even[2 * r + h] + odd[2 * r + h]);
+            UNROLL for (int h = 0; h < H; h++) x[y][h][r] += s * (LIFT * even[2 * r + h] + odd[2 * r + h]);
           }
         }
       }
@@ -410,11 +427,11 @@ MMA_SCORES_1 = r"""
                                  : *reinterpret_cast<const half_word*>(from + 2 * r));
         mma(zs, z[0], z[1], z[0], z[1], qsum[0], qsum[1]);
         UNROLL for (int h = 0; h < H; h++) UNROLL for (int r = 0; r < 2; r++)
-          x[y][h][r] = x[y][h][r] * (by[h] * 1048576.0f) + zs[2 * r + h] * by[h];
+          x[y][h][r] = x[y][h][r] * (by[h] * (16777216.0f / LIFT)) + zs[2 * r + h] * by[h];
       }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #82e33710
+# %% ../nbs/06b_nvidia.ipynb #b1f5a2c7
 MMA_SOFTMAX = r"""
       __syncwarp();
       fetch_keys(it + 1);                                               // these keys are used up
@@ -449,7 +466,7 @@ MMA_SOFTMAX = r"""
       }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #cb1c14b1
+# %% ../nbs/06b_nvidia.ipynb #cc13dc0c
 MMA_VALUES = r"""
       wait_but_one();
       if (!inside) {   // a key outside counts for nothing, whatever its slot holds
@@ -471,8 +488,11 @@ MMA_VALUES = r"""
           const uint p1 = bits2(__hmul2(half2of(pb[y][1]), half2of(two<VT>(s1))));
           UNROLL for (int j = e * VG / 64; j < (e + 1) * VG / 64; j++) {
             uint w[4], a[4][4];
-            load_transposed(w, vc + (v_at ^ j * 32) + y * 8 * D);
-            UNROLL for (int i = 0; i < 4; i++) codes(w[i], a[i]);
+            UNROLL for (int k = 0; k < VBITS / 4; k++) {
+              load_transposed(w, vc + (v_at ^ (j * VBITS / 4 + k) * 32) + y * 16 * VROW);
+              UNROLL for (int i = 0; i < 4; i++) if (VBITS == 4) codes<4>(w + i, a[i]);
+                else { a[i][2 * k] = w[i] & 0x00ff00ffu; a[i][2 * k + 1] = w[i] >> 8 & 0x00ff00ffu; }
+            }
             UNROLL for (int i = 0; i < 4; i++) mma(o[j][i], a[0][i], a[2][i], a[1][i], a[3][i], p0, p1);
           }
         }
@@ -482,7 +502,7 @@ MMA_VALUES = r"""
     }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #e1f53e0b
+# %% ../nbs/06b_nvidia.ipynb #0c85de31
 MMA_GATHER = r"""
     // This warp's state into its part of shared memory: o holds codes x 2^-24, the odd ones 16 times larger.
     __syncwarp();
@@ -492,16 +512,20 @@ MMA_GATHER = r"""
       if (g == 0) { ms[warp * RPB + t + 4 * h] = m[h] - 2; ls[warp * RPB + t + 4 * h] = l[h]; }
       UNROLL for (int j = 0; j < D / 64; j++) {
         const float z = __shfl_sync(~0u, ob[h], j * 64 / VG * 4 + t);   // group y's sum: lanes with g = y
-        UNROLL for (int r = 0; r < 2; r++)
-          *reinterpret_cast<float4*>(to + (t + 4 * h) * D + 64 * j + 32 * r + 4 * g) = make_float4(
-            o[j][0][2 * r + h] * 16777216.0f + z, o[j][1][2 * r + h] * 1048576.0f + z,
-            o[j][2][2 * r + h] * 16777216.0f + z, o[j][3][2 * r + h] * 1048576.0f + z);
+        UNROLL for (int r = 0; r < 2; r++) {
+          const float* a = o[j][0] + 2 * r + h;                         // products i, i + 1, ... are 4 apart
+          float* row = to + (t + 4 * h) * D + 64 * j;
+          if (VBITS == 4) *reinterpret_cast<float4*>(row + 32 * r + 4 * g) = make_float4(
+            a[0] * 16777216.0f + z, a[4] * 1048576.0f + z, a[8] * 16777216.0f + z, a[12] * 1048576.0f + z);
+          else UNROLL for (int i = 0; i < 4; i++)
+            row[i / 2 * 32 + 16 * r + 2 * g + i % 2] = a[4 * i] * 16777216.0f + z;
+        }
       }
     }
   }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #8e38bff9
+# %% ../nbs/06b_nvidia.ipynb #081a8b2d
 MMA_PARTS = r"""
   // The warps' states become the block's, in scratch memory: outputs, maxima, sums, and a flag a block.
   __syncthreads();
@@ -523,7 +547,7 @@ MMA_PARTS = r"""
   }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #223c0419
+# %% ../nbs/06b_nvidia.ipynb #1c378e55
 MMA_LAST = r"""
   // The block that finds the flags of all up comes last: it merges, and takes the flags down.
   const address UP = 0x7fc5a3e1ffd1c2b7ull;
@@ -537,7 +561,7 @@ MMA_LAST = r"""
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #f366d80d
+# %% ../nbs/06b_nvidia.ipynb #51a6517d
 MMA_MERGE = r"""
   float* weight = reinterpret_cast<float*>(every);                      // RPB x n
   for (int r = warp; r < RPB; r += WARPS) {
@@ -585,33 +609,34 @@ MMA_MERGE = r"""
   for (int s = tid; s < n; s += WARPS * 32) flags[s] = 0;
 """
 
-# %% ../nbs/06b_nvidia.ipynb #44c2654f
+# %% ../nbs/06b_nvidia.ipynb #36177c16
 def mma_fits(c):
     "Whether a `Call` is one the tensor-core text handles; the shared text does the rest"
     halves = mx.float32 not in (c.q.dtype, c.k.scales.dtype, c.v.scales.dtype)
-    plain = c.bits == (4, 4) and c.v.axis == -1 and min(c.groups) >= 64 and c.mask is None
+    plain = c.v.axis == -1 and min(c.groups) >= 64 and c.mask is None
     return halves and plain and c.Dk == c.Dv and c.Dk in (64, 128, 256, 512) and c.G * c.L <= 16 and not (c.ring and c.N % 64)
 
-# %% ../nbs/06b_nvidia.ipynb #1e1d7112
-def _mma_shared(D, axis, groups, H, T, warps):
+# %% ../nbs/06b_nvidia.ipynb #c8d2c8c9
+def _mma_shared(D, axis, bits, groups, H, T, warps):
     "Bytes of shared memory of a block"
     scales = (4 * D if axis == -2 else 4 * T * D // groups[0]) + 4 * T * D // groups[1]
     queries = (H if axis == -2 else 1) * 16 * D
     rows = 32 * warps * H + -(-4 * H * (3 + D // groups[0]) // 32) * 128
-    return queries + rows + warps * (T * D + -(-scales // 128) * 128)
+    return queries + rows + warps * (T * D * sum(bits) // 8 + -(-scales // 128) * 128)
 
-def mma_plan(c, sms=132):
-    """How the text walks a `Call` on `sms` multiprocessors: its constants (heads of a lane, keys of a tile, warps of a
-    block), splits of the packed keys, blocks of exact keys, bytes of shared memory of a block"""
+# %% ../nbs/06b_nvidia.ipynb #806a5966
+def mma_plan(c, sms=132, kb=227):
+    """How the text walks a `Call` on `sms` multiprocessors of `kb` KB of shared memory: its constants (heads of a lane,
+    keys of a tile, warps of a block), splits of the packed keys, blocks of exact keys, bytes of shared memory of a block"""
     D, H = c.Dk, 1 if c.G * c.L <= 4 else 2
-    warps, per_sm = (8, 1) if D == 512 else (4, 2)
-    T = 32 if D * H >= 512 else 64
+    T, warps = 32 if D * H >= 512 else 64, 8 if D == 512 and c.bits == (4, 4) else 4
+    shared = _mma_shared(D, c.k.axis, c.bits, c.groups, H, T, warps)
+    per_sm = min(8 // warps, kb * 1024 // (shared + 1024))               # each block keeps 1 KB for itself
     tiles = -(-(c.N if c.per_row else c.length - c.start // 64 * 64) // T)
-    full = per_sm * sms // (c.B * c.Hkv * -(-c.G * c.L // (4 * H)))
-    shared = _mma_shared(D, c.k.axis, c.groups, H, T, warps)
-    return dict(H=H, T=T, WARPS=warps), max(1, min(-(-tiles // warps), full)), -(-(c.F + c.R) // 32), shared
+    splits = max(1, min(-(-tiles // warps), per_sm * sms // (c.B * c.Hkv * -(-c.G * c.L // (4 * H)))))
+    return dict(H=H, T=T, WARPS=warps), splits, -(-(c.F + c.R) // 32), shared
 
-# %% ../nbs/06b_nvidia.ipynb #2ad15f18
+# %% ../nbs/06b_nvidia.ipynb #ed82091e
 _MMA_INPUTS = 'q', 'k_codes', 'k_scales', 'k_biases', 'v_codes', 'v_scales', 'v_biases'
 _MMA_MORE = 'first_k', 'first_v', 'recent_k', 'recent_v'
 
@@ -623,7 +648,7 @@ def mma_source(exact, flags):
     consts = ''.join(f'#define {n} {v}\n' for n, v in flags.items())
     return MMA_COMMON + MMA_HEADER + MMA_WORDS + MMA_PLACE, consts + body
 
-# %% ../nbs/06b_nvidia.ipynb #294f3fbf
+# %% ../nbs/06b_nvidia.ipynb #d7f2862d
 def _included(text):
     "One line that includes `text` from a file in our own folder; where that cannot be written, the text"
     try:
@@ -634,17 +659,17 @@ def _included(text):
         return f'#include "{path.as_posix()}"\n'
     except OSError: return text
 
-# %% ../nbs/06b_nvidia.ipynb #31c015cc
+# %% ../nbs/06b_nvidia.ipynb #893b3a18
 _CUDA_TYPES = {mx.float16: '__half', mx.bfloat16: '__nv_bfloat16'}
 
 def mma_flags(c, plan):
     "The constants that are compiled into the text for a `Call`"
-    return dict(plan, D=c.Dk, KAXIS=-c.k.axis, KG=c.groups[0], VG=c.groups[1], RING=int(c.ring), PER_ROW=int(c.per_row),
-                CAUSAL=int(c.causal and c.L > 1), WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0),
-                SINKS=int(c.sinks is not None), KT=_CUDA_TYPES[c.k.scales.dtype], VT=_CUDA_TYPES[c.v.scales.dtype],
-                QT=_CUDA_TYPES[c.q.dtype])
+    return dict(plan, D=c.Dk, KBITS=c.bits[0], VBITS=c.bits[1], KAXIS=-c.k.axis, KG=c.groups[0], VG=c.groups[1],
+                RING=int(c.ring), PER_ROW=int(c.per_row), CAUSAL=int(c.causal and c.L > 1), WINDOW=int(c.window > 0),
+                SOFTCAP=int(c.softcap > 0), SINKS=int(c.sinks is not None), KT=_CUDA_TYPES[c.k.scales.dtype],
+                VT=_CUDA_TYPES[c.v.scales.dtype], QT=_CUDA_TYPES[c.q.dtype])
 
-# %% ../nbs/06b_nvidia.ipynb #417ef28a
+# %% ../nbs/06b_nvidia.ipynb #4489f1ce
 @functools.lru_cache(4096)
 def _float_bits(x): return struct.unpack('<i', struct.pack('<f', x))[0]
 
@@ -661,7 +686,7 @@ def mma_inputs(c, splits):
                          _float_bits(c.scale), _float_bits(c.softcap), *ends)
     return ins
 
-# %% ../nbs/06b_nvidia.ipynb #d97f74af
+# %% ../nbs/06b_nvidia.ipynb #593302fc
 @functools.lru_cache(None)
 def _mma_kernel(names, types, flags, shared):
     header, body = mma_source('first_k' in names, dict(flags))
@@ -671,7 +696,7 @@ def _mma_kernel(names, types, flags, shared):
                                source=strides + _included(body), header=_included(header), ensure_row_contiguous=False,
                                shared_memory=shared)
 
-# %% ../nbs/06b_nvidia.ipynb #4ca67165
+# %% ../nbs/06b_nvidia.ipynb #e330f267
 @functools.lru_cache(4096)
 def _mma_grid(rows, threads, x, y, z, B, Hq, L, D):
     "The launch's sizes, as keywords: blocks, threads, shapes of the output and of the scratch memory"
@@ -687,7 +712,7 @@ def sdpa_mma(c, sms=132):
                       c.B, c.Hq, c.L, c.Dv)
     return kernel(inputs=list(ins.values()), output_dtypes=[c.q.dtype, mx.float32], **sizes)[0]
 
-# %% ../nbs/06b_nvidia.ipynb #8f4d557a
+# %% ../nbs/06b_nvidia.ipynb #625cb81f
 def sdpa_cuda(c):
     "A `Call` on NVIDIA: tensor cores where they apply, else the Metal text behind its prelude"
     return sdpa_mma(c) if mma_fits(c) else sdpa_launch(c, mx.fast.cuda_kernel, CUDA_PRELUDE, fill=528)

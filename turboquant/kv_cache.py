@@ -6,7 +6,7 @@
 __all__ = ['PackedBuffer', 'turns', 'turn', 'PackedKeys', 'PackedValues', 'Causal', 'attend', 'PackedKVCache',
            'PackedRotatingKVCache', 'trim_cache']
 
-# %% ../nbs/11_kv_cache.ipynb #cefc34c0
+# %% ../nbs/11_kv_cache.ipynb #33737ce6
 import copy
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
@@ -14,18 +14,18 @@ from fastcore.basics import patch
 from mlx.utils import tree_map
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/11_kv_cache.ipynb #50ef9ace
+# %% ../nbs/11_kv_cache.ipynb #fb58c7a2
 from .packing import Packed, pack, unpack
 from .fit import pack_fit
 from .core import FLOATS, sdpa_int4
 
-# %% ../nbs/11_kv_cache.ipynb #535f47f4
+# %% ../nbs/11_kv_cache.ipynb #4415e365
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 def _pair(x): return tuple(x) if isinstance(x, (tuple, list)) else (x, x)
 def _up(n, m): return -(-n // m) * m
 def _half(dtype): return mx.bfloat16 if dtype == mx.bfloat16 else mx.float16
 
-# %% ../nbs/11_kv_cache.ipynb #be265bd6
+# %% ../nbs/11_kv_cache.ipynb #8b132bd7
 class PackedBuffer:
     "Packed tokens in slots: codes, scales and biases in buffers that grow and are written in whole blocks"
     def __init__(self, bits=4, group_size=64, axis=-1, fit=True):
@@ -36,7 +36,7 @@ class PackedBuffer:
     @property
     def nbytes(self): return 0 if self.p is None else sum(a.nbytes for a in self.p[:3])
 
-# %% ../nbs/11_kv_cache.ipynb #2b882bb8
+# %% ../nbs/11_kv_cache.ipynb #97344b2c
 @patch
 def pack(self:PackedBuffer, x):
     "Pack (B, H, n, D) tokens as this buffer stores them"
@@ -49,7 +49,7 @@ def cut(self:PackedBuffer, x, a, b):
     u = self.unit
     return Packed(x.codes[:, :, a:b], *(y[:, :, a//u:-(-b//u)] for y in x[1:3]), self.axis)
 
-# %% ../nbs/11_kv_cache.ipynb #6a99981e
+# %% ../nbs/11_kv_cache.ipynb #d51af145
 @patch
 def reserve(self:PackedBuffer, n, like):
     "Room for `n` tokens with the shapes and dtypes of `like`, a Packed; what is stored moves unchanged"
@@ -60,7 +60,7 @@ def reserve(self:PackedBuffer, n, like):
         if old is not None: new[-1][:, :, :old.shape[2]] = old
     self.p = Packed(*new, self.axis)
 
-# %% ../nbs/11_kv_cache.ipynb #031e8ae9
+# %% ../nbs/11_kv_cache.ipynb #7771b289
 @patch
 def write(self:PackedBuffer, at, x):
     "Put the Packed tokens `x` into the slots from `at` on, in place"
@@ -68,7 +68,7 @@ def write(self:PackedBuffer, at, x):
     for a, b, u in zip(self.p[:3], x[:3], (1, self.unit, self.unit)):
         a[:, :, at//u:(at + n)//u] = b
 
-# %% ../nbs/11_kv_cache.ipynb #1fe919e1
+# %% ../nbs/11_kv_cache.ipynb #fd1a0623
 @patch
 def read(self:PackedBuffer, a, b):
     "The Packed tokens in slots `a` to `b`"
@@ -85,7 +85,7 @@ def unpack(self:PackedBuffer, a, b):
     x = unpack(self.read(a, b), bits=self.bits, group_size=self.group_size, dtype=mx.float32)
     return x.astype(self.p.scales.dtype)
 
-# %% ../nbs/11_kv_cache.ipynb #7b529dfd
+# %% ../nbs/11_kv_cache.ipynb #caebe2e3
 def turns(dim):
     "Can values of head dim `dim` be turned? Yes for 2^k and 12·2^k, where the transform is its own inverse"
     m = dim//12 if dim % 12 == 0 else dim                     # on a CPU, MLX refuses no size and computes nonsense
@@ -95,11 +95,12 @@ def turn(x):
     "The orthonormal Hadamard transform of `x` (..., D) over D, in float32, returned in x's dtype; twice is none"
     return mx.hadamard_transform(x.astype(mx.float32)).astype(x.dtype)
 
-# %% ../nbs/11_kv_cache.ipynb #ef67d3ae
+# %% ../nbs/11_kv_cache.ipynb #7fef652a
 class _View:
     "Keys or values of a cache, to be read by `attend`: (B, H, positions, D) in shape, but not an array"
     def __init__(self, cache, buf, packed, start, length, ring, first, recent, dtype, dim):
-        self.cache, self.packed, self.bits, self.group_size = cache, packed, buf.bits, buf.group_size
+        self.clock, self.turned = cache.clock, cache.turned   # not the cache: the two would hold each other, and free late
+        self.packed, self.bits, self.group_size = packed, buf.bits, buf.group_size
         self.start, self.length, self.ring, self.first, self.recent, self.dtype = start, length, ring, first, recent, dtype
         n = sum(x.shape[2] for x in (first, recent) if x is not None)
         self.shape, self.ndim, self.version = (*packed.codes.shape[:2], n + length - start, dim), 4, cache.version
@@ -108,11 +109,11 @@ class _View:
         raise AttributeError(f"{type(self).__name__} has no `{name}`: packed keys and values are not arrays; attention "
                              "must go through scaled_dot_product_attention, as turboquant.lm arranges")
 
-# %% ../nbs/11_kv_cache.ipynb #e976f5ff
+# %% ../nbs/11_kv_cache.ipynb #1406f4b2
 class PackedKeys(_View): "The keys that a packed cache hands out; attention dispatches on this type"
 class PackedValues(_View): "The values that a packed cache hands out"
 
-# %% ../nbs/11_kv_cache.ipynb #54f981b3
+# %% ../nbs/11_kv_cache.ipynb #8d3b594d
 class Causal(str):
     "The mask 'causal', carrying a sliding window of `window` positions (None: no window)"
     def __new__(cls, window=None):
@@ -120,7 +121,7 @@ class Causal(str):
         self.window = window
         return self
 
-# %% ../nbs/11_kv_cache.ipynb #984f875c
+# %% ../nbs/11_kv_cache.ipynb #2825349b
 def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
     """Attention of `q` (B, Hq, L, D) over the handles `keys` and `values` of one cache: (B, Hq, L, Dv).
     `mask`: None, 'causal' (a `Causal` brings its window) or an array over the handles' positions.
@@ -130,16 +131,16 @@ def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
     if own: return own(keys, q, values, scale=scale, mask=mask, sinks=sinks, softcap=softcap)
     if not isinstance(keys, PackedKeys) or not isinstance(values, PackedValues):
         _fail('keys, values', f"{type(keys).__name__} and {type(values).__name__}", "PackedKeys and PackedValues of one cache")
-    if keys.version != keys.cache.version:
+    if keys.version != keys.clock[0]:
         _fail('keys', "older than the cache's last update", "what the last update_and_fetch or keys_and_values returned")
     both = lambda f: None if getattr(keys, f) is None else (getattr(keys, f), getattr(values, f))
     o = sdpa_int4(q, keys.packed, values.packed, scale=scale, mask='causal' if isinstance(mask, str) else mask,
                   window=getattr(mask, 'window', None), sinks=sinks, softcap=softcap, start=keys.start, length=keys.length,
                   ring=keys.ring, first=both('first'), recent=both('recent'),
                   group_size=(keys.group_size, values.group_size), bits=(keys.bits, values.bits))
-    return turn(o) if values.cache.turned else o
+    return turn(o) if values.turned else o
 
-# %% ../nbs/11_kv_cache.ipynb #56e05b44
+# %% ../nbs/11_kv_cache.ipynb #8030f078
 def _with_codec(cls, codec, max_size=None, keep=0, **kw):
     "The cache of chapter 11a that holds what `codec` makes, where `cls` is one of this chapter's two"
     from turboquant.codec_cache import CodecKVCache
@@ -147,7 +148,7 @@ def _with_codec(cls, codec, max_size=None, keep=0, **kw):
     if cls is PackedRotatingKVCache: return CodecKVCache(codec=codec, first=keep, max_size=max_size, **kw)
     return mlx_cache._BaseCache.__new__(cls)
 
-# %% ../nbs/11_kv_cache.ipynb #a6c8a9f2
+# %% ../nbs/11_kv_cache.ipynb #0e44c714
 class PackedKVCache(mlx_cache._BaseCache):
     """A growing KV cache in 4 or 8 bits on mlx-lm's protocol; `attend` reads what it hands out.
     Whole blocks are packed, the block not yet full waits in 16 bits, and so do the `first` tokens for good.
@@ -178,7 +179,7 @@ class PackedKVCache(mlx_cache._BaseCache):
             _fail('first', repr(first), f"an integer from 0 to {most}, fewer than a block")
         self._setup(_pair(bits), _pair(group_size), (k_axis, v_axis), fit, rotate_v, first)
 
-# %% ../nbs/11_kv_cache.ipynb #ee595806
+# %% ../nbs/11_kv_cache.ipynb #620a6382
 @patch
 def _setup(self:PackedKVCache, bits, groups, axes, fit, rotate_v, nfirst):
     self.bufs = [PackedBuffer(*x, fit) for x in zip(bits, groups, axes)]      # of keys, of values
@@ -188,9 +189,13 @@ def _setup(self:PackedKVCache, bits, groups, axes, fit, rotate_v, nfirst):
     self.packed = self.rest = 0                           # tokens in full blocks; in the one not yet full
     self.exact = self.lost = 0                            # halves hold tokens from `exact` on, a ring from `lost` on
     self.halves = self.first = self.last = self.dtype = self.passed = None
-    self.version = 0
+    self.clock = [0]                                      # a list, so that handles can look at it too
 
-# %% ../nbs/11_kv_cache.ipynb #4b65d515
+# %% ../nbs/11_kv_cache.ipynb #fbc991b4
+def _tick(self, v): self.__dict__.setdefault('clock', [0])[0] = v
+PackedKVCache.version = property(lambda self: self.clock[0], _tick, doc="Grows with every change; handles remember theirs")
+
+# %% ../nbs/11_kv_cache.ipynb #b24742f6
 @patch(as_prop=True)
 def offset(self:PackedKVCache):
     "Tokens seen and not taken back"
@@ -210,7 +215,7 @@ def size(self:PackedKVCache):
 @patch
 def empty(self:PackedKVCache): return self.dtype is None
 
-# %% ../nbs/11_kv_cache.ipynb #14ab15c0
+# %% ../nbs/11_kv_cache.ipynb #31737245
 @patch
 def _begin(self:PackedKVCache, kv):
     "Allocate: shapes and dtype are those of the first keys and values"
@@ -225,7 +230,7 @@ def _room(self:PackedKVCache, n):
     if n > size: n = _up(max(n, size + size//16), self.step)
     for b in self.bufs: b.reserve(n, b.p)
 
-# %% ../nbs/11_kv_cache.ipynb #5f3e6974
+# %% ../nbs/11_kv_cache.ipynb #cd9f715b
 @patch
 def _put(self:PackedKVCache, kv):
     "Write 16-bit tokens behind the `rest`, up to the end of its block"
@@ -243,7 +248,7 @@ def _rest(self:PackedKVCache, skip=0):
     at = self.packed % (2*self.g)
     return [h[:, :, at + skip:at + self.rest] for h in self.halves]
 
-# %% ../nbs/11_kv_cache.ipynb #7a80bc31
+# %% ../nbs/11_kv_cache.ipynb #8c36a2fb
 @patch
 def _pack(self:PackedKVCache, kv):
     "Pack whole blocks; of the very first one, set `first` aside and fill its slots with the token that follows"
@@ -253,7 +258,7 @@ def _pack(self:PackedKVCache, kv):
         kv = [mx.concatenate([mx.repeat(x[:, :, n:n+1], n, axis=2), x[:, :, n:]], axis=2) for x in kv]
     return [b.pack(x) for b, x in zip(self.bufs, kv)]
 
-# %% ../nbs/11_kv_cache.ipynb #10f979ab
+# %% ../nbs/11_kv_cache.ipynb #d4b38179
 @patch
 def _store(self:PackedKVCache, blocks):
     "Append whole packed blocks of keys and values, and return them"
@@ -263,7 +268,7 @@ def _store(self:PackedKVCache, blocks):
     self.packed += n
     return blocks
 
-# %% ../nbs/11_kv_cache.ipynb #963958bb
+# %% ../nbs/11_kv_cache.ipynb #e60dbb8a
 @patch
 def _append(self:PackedKVCache, kv):
     "Append 16-bit tokens: whole blocks are packed (and returned), the others wait"
@@ -290,7 +295,7 @@ def _append_many(self:PackedKVCache, kv, g):
     if kv[0].shape[2] > full: self._put([x[:, :, full:] for x in kv])
     return done
 
-# %% ../nbs/11_kv_cache.ipynb #a02c377f
+# %% ../nbs/11_kv_cache.ipynb #3858e61a
 @patch(as_prop=True)
 def dims(self:PackedKVCache):
     "(B, H, D) of keys and of values; None before the first update"
@@ -310,7 +315,7 @@ def _check(self:PackedKVCache, keys, values):
     if keys.shape[:3] != values.shape[:3]:
         _fail('values', f"of shape {values.shape}", f"the batch, heads and length of keys: {keys.shape}")
 
-# %% ../nbs/11_kv_cache.ipynb #9929a3f6
+# %% ../nbs/11_kv_cache.ipynb #1143bfc2
 @patch
 def _check_once(self:PackedKVCache, keys, values):
     "`_check`, but for arrays of the very shapes and dtypes that passed it last"
@@ -318,7 +323,7 @@ def _check_once(self:PackedKVCache, keys, values):
     if not now or now != self.passed: self._check(keys, values)
     self.passed = now
 
-# %% ../nbs/11_kv_cache.ipynb #ebafacfa
+# %% ../nbs/11_kv_cache.ipynb #d17d0428
 @patch
 def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
     "Handles of the tokens from `lo` on; `packed` (default: the buffers) begins at token `base`"
@@ -329,7 +334,7 @@ def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
     return tuple(T(self, b, p, start - base, self.packed - base, ring, f, r, self.dtype, d[2])
                  for T, b, p, f, r, d in each)
 
-# %% ../nbs/11_kv_cache.ipynb #7df18c4e
+# %% ../nbs/11_kv_cache.ipynb #7f2e7f71
 @patch
 def update_and_fetch(self:PackedKVCache, keys, values):
     """Append `keys` (B, H, L, Dk) and `values` (B, H, L, Dv); returns the handles that the L new queries attend to.
@@ -346,7 +351,7 @@ def _update(self:PackedKVCache, kv):
     self._append(kv)
     return self._views(lo=self._held)
 
-# %% ../nbs/11_kv_cache.ipynb #6269de39
+# %% ../nbs/11_kv_cache.ipynb #e0ef81c6
 @patch
 def keys_and_values(self:PackedKVCache):
     "The handles of the last update again; ValueError while the cache is empty"
@@ -357,7 +362,7 @@ def keys_and_values(self:PackedKVCache):
 @patch
 def _newest(self:PackedKVCache): return self._views(lo=self._held)
 
-# %% ../nbs/11_kv_cache.ipynb #f885c928
+# %% ../nbs/11_kv_cache.ipynb #f6a4748c
 @patch
 def __repr__(self:PackedKVCache):
     each = lambda f: tuple(getattr(b, f) for b in self.bufs)
@@ -367,7 +372,7 @@ def __repr__(self:PackedKVCache):
     return (f"{type(self).__name__}(bits={each('bits')}, group_size={each('group_size')}, axis={each('axis')}, fit={self.fit}, "
             f"rotate_v={turned}{none}, {ends}, offset={self.offset})")
 
-# %% ../nbs/11_kv_cache.ipynb #eee63732
+# %% ../nbs/11_kv_cache.ipynb #5672cac5
 @patch
 def make_mask(self:PackedKVCache, N, window_size=None, return_array=False):
     """The mask for `N` queries about to be appended: None, 'causal' (a `Causal` when there is a window),
@@ -376,7 +381,7 @@ def make_mask(self:PackedKVCache, N, window_size=None, return_array=False):
     if window_size is not None: return Causal(window_size)
     return None if N == 1 else 'causal'
 
-# %% ../nbs/11_kv_cache.ipynb #ad731e7f
+# %% ../nbs/11_kv_cache.ipynb #617e8930
 @patch(as_prop=True)
 def max_trim(self:PackedKVCache):
     "The most tokens that `trim` can take back"
@@ -388,7 +393,7 @@ def is_trimmable(self:PackedKVCache): return True
 @patch
 def _block(self:PackedKVCache, buf, a, b): return buf.unpack(a, b)
 
-# %% ../nbs/11_kv_cache.ipynb #818ec305
+# %% ../nbs/11_kv_cache.ipynb #13f4af2a
 @patch
 def trim(self:PackedKVCache, n):
     """Take back the last `n` tokens and return `n`. Exact while the copies reach, that is for all of the last update
@@ -405,7 +410,7 @@ def trim(self:PackedKVCache, n):
     self.exact, self.rest = min(self.exact, block), to - block
     return n
 
-# %% ../nbs/11_kv_cache.ipynb #7a654063
+# %% ../nbs/11_kv_cache.ipynb #524e4029
 @patch
 def _reopen(self:PackedKVCache, block, to):
     "Make the packed `block` the waiting one again, its tokens up to `to` exact or unpacked"
@@ -422,7 +427,7 @@ def _trim_first(self:PackedKVCache, to):
     n = self._held + to
     self.first = [x[:, :, :n] for x in self.first] if n > 0 else None
 
-# %% ../nbs/11_kv_cache.ipynb #b88e9ccb
+# %% ../nbs/11_kv_cache.ipynb #64dba660
 class PackedRotatingKVCache(PackedKVCache):
     """A packed cache that forgets all but its newest `max_size` tokens; the first `keep` of all are kept, exact.
     What a query sees is what mlx-lm's RotatingKVCache shows it. ValueError for an argument out of range."""
@@ -442,7 +447,7 @@ class PackedRotatingKVCache(PackedKVCache):
         self.max_size, self.keep, self.draft = max_size, keep, draft
         self.capacity = _up(max_size - 1 - keep + draft, self.g)
 
-# %% ../nbs/11_kv_cache.ipynb #23be242f
+# %% ../nbs/11_kv_cache.ipynb #844207d0
 @patch
 def _room(self:PackedRotatingKVCache, n):
     "Buffers of at least `n` tokens, or of the whole capacity"
@@ -464,7 +469,7 @@ def _store(self:PackedRotatingKVCache, blocks):
     self.packed, self.lost = end, max(self.lost, end - self.capacity)
     return blocks
 
-# %% ../nbs/11_kv_cache.ipynb #da9190b0
+# %% ../nbs/11_kv_cache.ipynb #a7581234
 @patch
 def _gather(self:PackedRotatingKVCache, buf, a, b):
     "Packed pieces with the tokens `a` to `b` of the ring, in order"
@@ -479,7 +484,7 @@ def _block(self:PackedRotatingKVCache, buf, a, b):
     at = a % buf.size
     return buf.unpack(at, at + b - a)
 
-# %% ../nbs/11_kv_cache.ipynb #7152fcb4
+# %% ../nbs/11_kv_cache.ipynb #c1b90161
 @patch(as_prop=True)
 def _before(self:PackedRotatingKVCache): return self._held
 
@@ -492,7 +497,7 @@ def _protect(self:PackedRotatingKVCache, kv):
     self.first = [mx.concatenate(x, axis=2) for x in zip(self.first, head)] if self.first else head
     return [x[:, :, m:] for x in kv]
 
-# %% ../nbs/11_kv_cache.ipynb #5033541a
+# %% ../nbs/11_kv_cache.ipynb #3c2cbd45
 @patch
 def _update(self:PackedRotatingKVCache, kv):
     lo, g = max(0, self.offset - self.max_size + 1), self.g   # counted without the protected tokens
@@ -510,9 +515,9 @@ def _update(self:PackedRotatingKVCache, kv):
 
 @patch
 def _newest(self:PackedRotatingKVCache):
-    return self._views(lo=max(0, self.offset - self.max_size), ring=self.packed > self.bufs[0].size)
+    return self._views(lo=max(0, self.offset - self.max_size, self.lost), ring=self.packed > self.bufs[0].size)
 
-# %% ../nbs/11_kv_cache.ipynb #d03ed833
+# %% ../nbs/11_kv_cache.ipynb #a0681231
 @patch
 def make_mask(self:PackedRotatingKVCache, N, window_size=None, return_array=False):
     "As PackedKVCache.make_mask, over the positions that a rotating cache hands out"
@@ -530,7 +535,7 @@ def max_trim(self:PackedRotatingKVCache):
 @patch
 def is_trimmable(self:PackedRotatingKVCache): return self.lost == 0 or self.max_trim > 0
 
-# %% ../nbs/11_kv_cache.ipynb #347ea712
+# %% ../nbs/11_kv_cache.ipynb #4e5c44fe
 def trim_cache(caches, n):
     "Take back the last `n` tokens of all `caches`, or of none: ValueError naming the layer that cannot; returns `n`"
     for i, c in enumerate(caches):
@@ -539,7 +544,7 @@ def trim_cache(caches, n):
     for c in caches: c.trim(n)
     return n
 
-# %% ../nbs/11_kv_cache.ipynb #769cee92
+# %% ../nbs/11_kv_cache.ipynb #e9fd6020
 _COUNTS = ('packed', 'rest', 'exact', 'lost')
 
 def _get_state(self):
@@ -551,7 +556,7 @@ def _get_state(self):
     dtype = '' if self.dtype is None else str(self.dtype).split('.')[-1]
     return [conf, ring, [getattr(self, n) for n in _COUNTS], arrays, self.halves, self.first, dtype]
 
-# %% ../nbs/11_kv_cache.ipynb #55546fca
+# %% ../nbs/11_kv_cache.ipynb #098b9c72
 def _set_state(self, v):
     conf, ring, counts, arrays, halves, first, dtype = v
     self._setup(*conf)
@@ -569,10 +574,10 @@ def __deepcopy__(self:PackedKVCache, memo):
     share = lambda x: copy.copy(x) if isinstance(x, mx.array) else x      # a new handle on the same buffer
     return type(self).from_state(tree_map(share, self.state))
 
-# %% ../nbs/11_kv_cache.ipynb #743ab3c7
+# %% ../nbs/11_kv_cache.ipynb #d80d1f85
 for _c in (PackedKVCache, PackedRotatingKVCache): setattr(mlx_cache, _c.__name__, _c)
 
-# %% ../nbs/11_kv_cache.ipynb #fcf7220b
+# %% ../nbs/11_kv_cache.ipynb #3d83cc8e
 @patch(as_prop=True)
 def nbytes(self:PackedKVCache):
     "Bytes allocated"
@@ -585,7 +590,7 @@ def _bytes(self:PackedKVCache, packed, exact):
     per = sum(b.nbytes/b.size for b in self.bufs)
     return round(packed*per) + exact*2*sum(B*H*D for B, H, D in self.dims)
 
-# %% ../nbs/11_kv_cache.ipynb #64b97030
+# %% ../nbs/11_kv_cache.ipynb #94b26da6
 @patch(as_prop=True)
 def used_bytes(self:PackedKVCache):
     "Bytes in use: packed blocks, exact tokens, and the copy kept for `trim`"

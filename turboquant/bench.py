@@ -4,20 +4,21 @@
 
 # %% auto #0
 __all__ = ['SHAPES', 'DTYPES', 'side_by_side', 'queued', 'case', 'candidates', 'must_read', 'read_bandwidth', 'info', 'measure',
-           'show', 'copy_cost', 'check', 'sdpa_main', 'check_main', 'copy_main', 'parser', 'main']
+           'show', 'copy_cost', 'check', 'plot', 'sdpa_main', 'check_main', 'copy_main', 'parser', 'main', 'intensity',
+           'roof']
 
-# %% ../nbs/16_benchmarks.ipynb #12e3216d
+# %% ../nbs/16_benchmarks.ipynb #c6da4d14
 import argparse, json, os, platform, statistics, subprocess, sys, time
 from importlib.metadata import version
 
-# %% ../nbs/16_benchmarks.ipynb #be195a97
+# %% ../nbs/16_benchmarks.ipynb #5322d5d5
 import turboquant                              # first: it may load a BLAS, which must come before MLX
 import mlx.core as mx
 from mlx_lm.models.base import quantized_scaled_dot_product_attention
 from .core import backend, sdpa_int4
 from .packing import Packed, pack, unpack
 
-# %% ../nbs/16_benchmarks.ipynb #c78fa486
+# %% ../nbs/16_benchmarks.ipynb #375d7c1b
 def side_by_side(fns, rounds=7, warmup=2, seconds=20):
     """Median seconds a call of each function in the dict `fns`, timed in turns.
 
@@ -31,7 +32,7 @@ def side_by_side(fns, rounds=7, warmup=2, seconds=20):
         if r >= 2 and time.perf_counter() - t0 > seconds: break
     return {n: statistics.median(t) for n, t in took.items()}
 
-# %% ../nbs/16_benchmarks.ipynb #f9ded7b0
+# %% ../nbs/16_benchmarks.ipynb #0dddc7f5
 def queued(fns, calls=20, rounds=5):
     "Median seconds a call of each function of an index in the dict `fns`: `calls` at once, in turns"
     took = {n: [] for n in fns}
@@ -43,7 +44,7 @@ def queued(fns, calls=20, rounds=5):
             if r: took[n].append((time.perf_counter() - t) / calls)
     return {n: statistics.median(t) for n, t in took.items()}
 
-# %% ../nbs/16_benchmarks.ipynb #cb721e47
+# %% ../nbs/16_benchmarks.ipynb #8faf8539
 SHAPES = {'mistral': (8, 4, 128), 'gemma4-sliding': (16, 2, 256), 'gemma4-global': (4, 8, 512),
           'smollm2': (3, 3, 64)}                    # (Hkv, G, D)
 
@@ -58,7 +59,7 @@ def case(Hkv, G, D, N, L=1, dtype=mx.float32, k_axis=-2, g=64, seed=0):
     mx.eval(q, k, v, kp[:3], vp[:3], theirs)
     return dict(q=q, k=k, v=v, kp=kp, vp=vp, theirs=theirs, scale=D**-.5, g=g, D=D)
 
-# %% ../nbs/16_benchmarks.ipynb #c210af0f
+# %% ../nbs/16_benchmarks.ipynb #2f321d82
 def candidates(c, fp16=False):
     "Name -> a call over the arrays of `case`"
     q, scale, g, f = c['q'], c['scale'], c['g'], mx.fast.scaled_dot_product_attention
@@ -73,12 +74,12 @@ def candidates(c, fp16=False):
         fns['MLX float16 SDPA'] = lambda: f(*h, scale=scale)
     return fns
 
-# %% ../nbs/16_benchmarks.ipynb #84e1262a
+# %% ../nbs/16_benchmarks.ipynb #b2945fd6
 def must_read(c):
     "Bytes of the packed K and V that one call reads"
     return sum(a.nbytes for p in (c['kp'], c['vp']) for a in p[:3])
 
-# %% ../nbs/16_benchmarks.ipynb #a5852370
+# %% ../nbs/16_benchmarks.ipynb #49fa14db
 def _cpu_bandwidth(mb, rounds):
     "Bytes a second at which one NumPy thread a core sums `mb` MiB"
     import numpy as np
@@ -95,7 +96,7 @@ def read_bandwidth(mb=None, rounds=5):
     xs = [mx.ones((mb * 2**18,)) for _ in range(4)]; mx.eval(xs)
     return mb * 2**20 / min(queued({'sum': lambda i: xs[i % 4].sum()}, rounds=rounds).values())
 
-# %% ../nbs/16_benchmarks.ipynb #8949c821
+# %% ../nbs/16_benchmarks.ipynb #a39d6a9f
 def info():
     "What this ran on, as a dict"
     from turboquant.blas import blas_info
@@ -105,7 +106,7 @@ def info():
                 device_name=str(dev.get('device_name', platform.processor() or platform.machine())),
                 backend=backend(), cpus=os.cpu_count(), blas=str(blas_info()))
 
-# %% ../nbs/16_benchmarks.ipynb #4208f200
+# %% ../nbs/16_benchmarks.ipynb #bb48e49c
 def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=False, rounds=7):
     "One row of the table: every candidate's seconds at a shape of `SHAPES`, and the limit"
     c = case(*SHAPES[shape], N, L=L, dtype=dtype, k_axis=k_axis)
@@ -118,7 +119,7 @@ def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=Fal
     return dict(shape=shape, Hkv=Hkv, G=G, D=D, N=N, L=L, dtype=str(dtype)[9:], k_axis=k_axis, seconds=took,
                 bytes=must_read(c), limit=must_read(c) / bandwidth if bandwidth else None)
 
-# %% ../nbs/16_benchmarks.ipynb #ea9f5e0f
+# %% ../nbs/16_benchmarks.ipynb #c33f3ad4
 def show(row):
     "Print one row of `measure`"
     ours, limit = row['seconds']['sdpa_int4'], row['limit']
@@ -129,7 +130,7 @@ def show(row):
         if n == 'sdpa_int4' and limit: note += f", {100 * limit / t:.0f} % of the read limit"
         print(f"  {n:22}{t * 1e3:10.3f} ms{note}")
 
-# %% ../nbs/16_benchmarks.ipynb #a228e173
+# %% ../nbs/16_benchmarks.ipynb #c701852b
 def copy_cost(N=65536, shape='gemma4-sliding', dtype=mx.float16):
     """Seconds of one call over the first N slots of a buffer a quarter longer.
 
@@ -141,7 +142,7 @@ def copy_cost(N=65536, shape='gemma4-sliding', dtype=mx.float16):
     fns = {'in place': lambda i=0: call(lambda a: a), 'copied first': lambda i=0: call(mx.contiguous)}
     return side_by_side(fns) if mx.default_device() == mx.cpu else queued(fns)
 
-# %% ../nbs/16_benchmarks.ipynb #a3b583aa
+# %% ../nbs/16_benchmarks.ipynb #d47188f0
 def _share(seed, dtype, eps):
     "The largest error of the random call `seed`, as a share of its allowance; right is at most 1"
     import numpy as np
@@ -151,7 +152,7 @@ def _share(seed, dtype, eps):
     want, got = sdpa_oracle(q, k, v, **kw), np.array(sdpa_int4(q, k, v, **kw).astype(mx.float32))
     return float((np.abs(got - want) / (1e-5 + 2 * eps * np.abs(want).max(-1, keepdims=True))).max())
 
-# %% ../nbs/16_benchmarks.ipynb #daf45cf4
+# %% ../nbs/16_benchmarks.ipynb #1fc0a6a5
 DTYPES = (('float32', mx.float32, 0), ('float16', mx.float16, 2**-10), ('bfloat16', mx.bfloat16, 2**-7))
 
 def check(cases=100, seed=0, seconds=1e9):
@@ -169,7 +170,7 @@ def check(cases=100, seed=0, seconds=1e9):
                          failed=[s for s, u in used.items() if not u <= 1])
     return out
 
-# %% ../nbs/16_benchmarks.ipynb #a9d9de15
+# %% ../nbs/16_benchmarks.ipynb #0915794c
 def _children(argv):
     "On a Linux CPU with a real BLAS installed: the same command again with MLX's own BLAS, then with the real one"
     for blas in ('off', 'auto'):
@@ -184,7 +185,21 @@ def _save(path, kind, rows):
     old.setdefault(kind, []).append(dict(command=command, info=info(), rows=rows))
     if path: json.dump(old, open(path, 'w'), indent=1)
 
-# %% ../nbs/16_benchmarks.ipynb #73d44bea
+# %% ../nbs/16_benchmarks.ipynb #e9cb3957
+def plot(rows, path, title=''):
+    "Draw `rows` of `measure` into the image file `path`: percent of the read limit against cached tokens"
+    from matplotlib.figure import Figure
+    panels = sorted({(r['shape'], r['k_axis']) for r in rows}, key=str)
+    fig = Figure(figsize=(3.2*len(panels) + 1, 2.8), layout='constrained')
+    for i, p in enumerate(panels):
+        ax, mine = fig.add_subplot(1, len(panels), i + 1), [r for r in rows if (r['shape'], r['k_axis']) == p]
+        for n in mine[0]['seconds']:
+            ax.semilogx([r['N'] for r in mine], [100*r['limit']/r['seconds'][n] for r in mine], 'o-', label=n)
+        ax.set(title=f'{p[0]}, keys along axis {p[1]}', xlabel='cached tokens', ylabel='% of the read limit', ylim=(0, None))
+    ax.legend(fontsize=7); fig.suptitle(title)
+    fig.savefig(path, dpi=120)
+
+# %% ../nbs/16_benchmarks.ipynb #8b91d889
 def _two_blas():
     "Is this a Linux CPU with a real BLAS to compare with, and nobody has chosen?"
     from turboquant.blas import find_blas
@@ -204,8 +219,9 @@ def sdpa_main(a):
                 rows.append(measure(shape, N, dtype, a.L, axis, bw, fp16=not gpu, rounds=a.rounds)); show(rows[-1])
                 mx.clear_cache()
     _save(a.json, 'sdpa', rows)
+    if a.plot: plot(rows, a.plot, i['device_name']); print(f'drawn: {a.plot}')
 
-# %% ../nbs/16_benchmarks.ipynb #8d5c993b
+# %% ../nbs/16_benchmarks.ipynb #d2def799
 def check_main(a):
     "turboquant-bench check"
     i = info(); print(f"{i['device_name']}, backend {i['backend']}")
@@ -216,7 +232,7 @@ def check_main(a):
     _save(a.json, 'check', got)
     if any(r['failed'] for r in got.values()): sys.exit(1)
 
-# %% ../nbs/16_benchmarks.ipynb #20cb8146
+# %% ../nbs/16_benchmarks.ipynb #1d4fb81a
 def copy_main(a):
     "turboquant-bench copy"
     got = {N: copy_cost(N, a.shape) for N in a.N}
@@ -225,13 +241,14 @@ def copy_main(a):
         print(f"N = {N}: in place {here * 1e6:.0f} us, copied first {after * 1e6:.0f} us ({after / here:.1f}x)")
     _save(a.json, 'copy', got)
 
-# %% ../nbs/16_benchmarks.ipynb #fa168397
+# %% ../nbs/16_benchmarks.ipynb #dc84b085
 def _arguments(s, c, y):
     "The options of the parsers of sdpa, check and copy"
     add = s.add_argument
     add('--shape', nargs='+', choices=list(SHAPES)); add('--N', nargs='+', type=int)
     add('--L', type=int, default=1); add('--dtype', choices=['float32', 'float16', 'bfloat16'])
     add('--k-axis', nargs='+', type=int, choices=[-1, -2]); add('--rounds', type=int, default=7)
+    add('--plot', metavar='FILE', help='draw the table into this .png, .svg or .pdf file')
     add = c.add_argument
     add('--cases', type=int, default=200); add('--seed', type=int, default=0)
     add('--seconds', type=float, default=1e9, help='stop a dtype after this long')
@@ -240,7 +257,7 @@ def _arguments(s, c, y):
     add('--shape', choices=list(SHAPES), default='gemma4-sliding')
     for x in (s, c, y): x.add_argument('--json', help='append the results to this file')
 
-# %% ../nbs/16_benchmarks.ipynb #fb58ca62
+# %% ../nbs/16_benchmarks.ipynb #13f18654
 def parser():
     "The command line of turboquant-bench"
     from turboquant import prefill, quality
@@ -259,7 +276,7 @@ def parser():
     prefill.prefill_arguments(command('prefill', 'a chunk of a prompt over a long cache, beside every other way', prefill.prefill_main))
     return p
 
-# %% ../nbs/16_benchmarks.ipynb #82e556eb
+# %% ../nbs/16_benchmarks.ipynb #3a93d0bf
 def main(argv=None):
     "Entry point of `turboquant-bench`"
     p = parser(); a = p.parse_args(argv)
@@ -267,5 +284,14 @@ def main(argv=None):
     elif a.what: a.run(a)
     else: p.print_help()
 
-# %% ../nbs/16_benchmarks.ipynb #4c1e6532
+# %% ../nbs/16_benchmarks.ipynb #3c24afe4
 if __name__ == '__main__' and '__file__' in globals(): main()
+
+# %% ../nbs/16_benchmarks.ipynb #1ed6dd6b
+def intensity(G, bits=4.5):
+    "Operations a byte of cache read feeds, with `G` query heads a KV head and `bits` a number in the cache"
+    return 2*G/(bits/8)
+
+def roof(x, bandwidth, rate):
+    "The most operations a second at `x` operations a byte: `bandwidth` in bytes a second, `rate` in operations a second"
+    return min(x*bandwidth, rate)

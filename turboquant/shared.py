@@ -935,14 +935,16 @@ def sdpa_int4_shared(
 # %% ../nbs/11b_shared.ipynb #c99d996c
 class SharedKeys(PackedKeys):
     "The handle to keys that a shared cache hands out: the same tokens as its values, to be weighted and turned"
+    def __init__(self, cache, *args):
+        super().__init__(cache, *args)
+        self.turns = dict(k_weight=cache.weight, theta=cache.theta, rotated=cache.rotated)
     def attend(self, q, values, *, scale, mask=None, sinks=None, softcap=None):
         "Attention of `q` (B, Hq, L, D), normed but not turned, over this cache's tokens; ValueError as `kv_cache.attend`"
-        c = self.cache
-        if not isinstance(values, SharedValues) or values.cache is not c: _fail('values', f"a {type(values).__name__}", "the SharedValues that came with these keys")
-        if self.version != c.version: _fail('keys', "older than the cache's last update", "what the last update_and_fetch or keys_and_values returned")
+        if not isinstance(values, SharedValues) or values.clock is not self.clock: _fail('values', f"a {type(values).__name__}", "the SharedValues that came with these keys")
+        if self.version != self.clock[0]: _fail('keys', "older than the cache's last update", "what the last update_and_fetch or keys_and_values returned")
         for n, x in (('sinks', sinks), ('softcap', softcap)):
             if x is not None: _fail(n, 'given', "None: attention over a shared cache has none")
-        return sdpa_int4_shared(q, self.packed, scale=scale, k_weight=c.weight, theta=c.theta, rotated=c.rotated,
+        return sdpa_int4_shared(q, self.packed, scale=scale, **self.turns,
                                 mask='causal' if isinstance(mask, str) else mask, window=getattr(mask, 'window', None), start=self.start,
                                 length=self.length, first=self.first, recent=self.recent, group_size=self.group_size, bits=self.bits)
 

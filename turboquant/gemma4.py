@@ -7,7 +7,7 @@ __all__ = ['GEMMA4', 'Gemma4Config', 'tiny', 'rope_periods', 'Rope', 'Attention'
            'Router', 'Experts', 'Layer', 'TextModel', 'softcap', 'Gemma4', 'text_name', 'sanitize',
            'safetensors_header', 'shards', 'quantized_as', 'load_model', 'load', 'tiny_folder', 'kv_nbytes', 'shard']
 
-# %% ../nbs/12_gemma4.ipynb #fd776242
+# %% ../nbs/12_gemma4.ipynb #73fef04b
 import json, re, struct
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -20,21 +20,21 @@ from mlx.utils import tree_flatten
 from mlx_lm.models.cache import KVCache, RotatingKVCache
 from mlx_lm.models.switch_layers import SwitchGLU
 
-# %% ../nbs/12_gemma4.ipynb #70fcf111
+# %% ../nbs/12_gemma4.ipynb #1cec2b9f
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedKeys, attend
 from .shared import PackedSharedKVCache
 
-# %% ../nbs/12_gemma4.ipynb #975395b4
+# %% ../nbs/12_gemma4.ipynb #56d54e11
 def _types(sliding, n): return (['sliding_attention']*sliding + ['full_attention'])*n
 
-# %% ../nbs/12_gemma4.ipynb #b118182e
+# %% ../nbs/12_gemma4.ipynb #cf7825df
 _BIG = dict(vocab_size=262144, head_dim=256, global_head_dim=512, sliding_window=1024, attention_k_eq_v=True,
             max_position_embeddings=262144, num_kv_shared_layers=0, hidden_size_per_layer_input=0,
             final_logit_softcapping=30.0)
 _SMALL = _BIG | dict(sliding_window=512, max_position_embeddings=131072, attention_k_eq_v=False,
                      hidden_size_per_layer_input=256)
 
-# %% ../nbs/12_gemma4.ipynb #656380fc
+# %% ../nbs/12_gemma4.ipynb #44e5e5a2
 GEMMA4 = {
     '31b': _BIG | dict(hidden_size=5376, intermediate_size=21504, num_hidden_layers=60, num_attention_heads=32,
                        num_key_value_heads=16, num_global_key_value_heads=4, layer_types=_types(5, 10)),
@@ -48,7 +48,7 @@ GEMMA4 = {
                          num_key_value_heads=1, layer_types=_types(4, 7), num_kv_shared_layers=20,
                          use_double_wide_mlp=True)}
 
-# %% ../nbs/12_gemma4.ipynb #4840e56b
+# %% ../nbs/12_gemma4.ipynb #2c4d56f3
 @dataclass
 class Gemma4Config:
     "The sizes of a Gemma 4 text model; `extra` keeps the keys of config.json that the model does not use"
@@ -80,7 +80,7 @@ class Gemma4Config:
     model_type: str = 'gemma4'
     extra: dict = field(default_factory=dict, repr=False)
 
-# %% ../nbs/12_gemma4.ipynb #8c7cfb99
+# %% ../nbs/12_gemma4.ipynb #1816092b
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 
 _REQUIRED = [f.name for f in fields(Gemma4Config)][:12]
@@ -97,7 +97,7 @@ def from_dict(cls:Gemma4Config, d):
     extra = {k: v for k, v in text.items() if k not in names | {'text_config'}}
     return cls(**{k: v for k, v in text.items() if k in names}, extra=extra)._check()
 
-# %% ../nbs/12_gemma4.ipynb #a6857b5c
+# %% ../nbs/12_gemma4.ipynb #3992675a
 @patch
 def _check_types(self:Gemma4Config):
     types, n, own = self.layer_types, self.num_hidden_layers, self.num_hidden_layers - self.num_kv_shared_layers
@@ -107,7 +107,7 @@ def _check_types(self:Gemma4Config):
     if types[-1] != 'full_attention': _fail('layer_types', f"a list that ends in {types[-1]}", "full_attention last")
     if set(types) - set(types[:own]): _fail('num_kv_shared_layers', n - own, "a layer of each type that keeps keys and values")
 
-# %% ../nbs/12_gemma4.ipynb #22c20899
+# %% ../nbs/12_gemma4.ipynb #a08160c5
 _WANTED = dict(hidden_activation=['gelu_pytorch_tanh'], attention_bias=[False], use_bidirectional_attention=[None, 'vision'])
 
 @patch
@@ -119,14 +119,14 @@ def _check(self:Gemma4Config):
     self.hidden_size_per_layer_input = self.hidden_size_per_layer_input or 0      # some files say null
     return self
 
-# %% ../nbs/12_gemma4.ipynb #fb7b672d
+# %% ../nbs/12_gemma4.ipynb #b4fc8104
 @patch
 def full(self:Gemma4Config, i): "Does layer `i` see everything?"; return self.layer_types[i] == 'full_attention'
 
 @patch
 def dim(self:Gemma4Config, i): "Head dim of layer `i`"; return self.global_head_dim if self.full(i) else self.head_dim
 
-# %% ../nbs/12_gemma4.ipynb #60aa394c
+# %% ../nbs/12_gemma4.ipynb #1e4bdf4c
 @patch
 def k_eq_v(self:Gemma4Config, i):
     "Do keys and values of layer `i` come from one projection?"
@@ -137,14 +137,14 @@ def kv_heads(self:Gemma4Config, i):
     "KV heads of layer `i`"
     return (self.k_eq_v(i) and self.num_global_key_value_heads) or self.num_key_value_heads
 
-# %% ../nbs/12_gemma4.ipynb #c28767d3
+# %% ../nbs/12_gemma4.ipynb #6df22211
 @patch
 def lender(self:Gemma4Config, i):
     "The layer whose keys and values layer `i` reads: itself, or the last of its type that has some"
     own = self.num_hidden_layers - self.num_kv_shared_layers
     return i if i < own else max(j for j in range(own) if self.layer_types[j] == self.layer_types[i])
 
-# %% ../nbs/12_gemma4.ipynb #1cf860c8
+# %% ../nbs/12_gemma4.ipynb #48932448
 _TINY = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, head_dim=64, global_head_dim=128,
              sliding_window=32, vocab_size=64, vocab_size_per_layer_input=64, max_position_embeddings=4096)
 
@@ -153,21 +153,21 @@ _TINIES = {'31b': dict(layer_types=_types(5, 1), num_attention_heads=8, num_key_
            'e4b': _LITTLE, 'e2b': _LITTLE | dict(num_kv_shared_layers=5, num_key_value_heads=1, layer_types=_types(4, 2))}
 _TINIES['26b-a4b'] = _TINIES['31b'] | dict(num_experts=8, top_k_experts=2, moe_intermediate_size=32)
 
-# %% ../nbs/12_gemma4.ipynb #51f26168
+# %% ../nbs/12_gemma4.ipynb #d221665e
 def tiny(kind, **kw):
     "The config of a small model built like `kind`, a key of GEMMA4; `kw` replaces entries. ValueError for another kind"
     if kind not in GEMMA4: _fail('kind', repr(kind), f"one of {', '.join(GEMMA4)}")
     d = GEMMA4[kind] | _TINY | _TINIES[kind]
     return d | dict(num_hidden_layers=len(d['layer_types'])) | kw
 
-# %% ../nbs/12_gemma4.ipynb #c5d23b41
+# %% ../nbs/12_gemma4.ipynb #8f0b9b4c
 def rope_periods(dim, theta, part=1.0):
     "Periods over 2π of the dim/2 pairs, (dim/2,): θ^(2i/dim) for the first `part` of them, infinity for the others"
     n = int(part*dim)//2
     turn = mx.power(theta, mx.arange(n, dtype=mx.float32)*2/dim)
     return mx.concatenate([turn, mx.full((dim//2 - n,), mx.inf)])
 
-# %% ../nbs/12_gemma4.ipynb #6c682757
+# %% ../nbs/12_gemma4.ipynb #0cfa338a
 class Rope:
     "Turns (B, H, L, dim) by position: `rope(x, offset)`, where `offset` is an int or one int a row, (B,)"
     def __init__(self, dim, theta, part=1.0):
@@ -177,7 +177,7 @@ class Rope:
         base = self.theta if self.part == 1 else None
         return mx.fast.rope(x, self.dim, traditional=False, base=base, scale=1.0, offset=offset, freqs=self.periods)
 
-# %% ../nbs/12_gemma4.ipynb #dc11ba47
+# %% ../nbs/12_gemma4.ipynb #d9484246
 _ROPE = {'full_attention': dict(rope_type='proportional', partial_rotary_factor=0.25, rope_theta=1e6),
          'sliding_attention': dict(rope_type='default', rope_theta=1e4)}
 
@@ -190,7 +190,7 @@ def rope(self:Gemma4Config, i):
         _fail('rope_parameters', r, "rope_type default or proportional, without a factor")
     return float(r['rope_theta']), float(r.get('partial_rotary_factor', 1)) if r['rope_type'] == 'proportional' else 1.0
 
-# %% ../nbs/12_gemma4.ipynb #7b92e138
+# %% ../nbs/12_gemma4.ipynb #d70ea1f8
 class Attention(nn.Module):
     "Attention of layer `i`: parameters named as in mlx-lm's gemma4_text"
     def __init__(self, c, i):
@@ -203,17 +203,17 @@ class Attention(nn.Module):
         self.k_proj, self.k_norm = nn.Linear(M, self.n_kv_heads*D, bias=False), nn.RMSNorm(D, eps=self.eps)
         if not self.k_eq_v: self.v_proj = nn.Linear(M, self.n_kv_heads*D, bias=False)
 
-# %% ../nbs/12_gemma4.ipynb #98f19a46
+# %% ../nbs/12_gemma4.ipynb #0a2e3221
 def scaled_dot_product_attention(queries, keys, values, cache, scale, mask=None, sinks=None):
     "mlx-lm's function of that name, but packed keys go to turboquant's kernel: (B, Hq, L, D)"
     if isinstance(keys, PackedKeys): return attend(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
     return mlx_base.scaled_dot_product_attention(queries, keys, values, cache=cache, scale=scale, mask=mask, sinks=sinks)
 
-# %% ../nbs/12_gemma4.ipynb #2e01e375
+# %% ../nbs/12_gemma4.ipynb #d47daece
 def _heads(x, n): return x.reshape(*x.shape[:2], n, -1)        # (B, L, n D) -> (B, L, n, D)
 def _first(x): return x.transpose(0, 2, 1, 3)                  # (B, L, n, D) -> (B, n, L, D), and back
 
-# %% ../nbs/12_gemma4.ipynb #1f0e29d8
+# %% ../nbs/12_gemma4.ipynb #313754d0
 @patch
 def keys_values(self:Attention, x, cache):
     "Keys, values and the position of the first, after `cache` (None: there is none) has taken them in"
@@ -224,7 +224,7 @@ def keys_values(self:Attention, x, cache):
     k = self.rope(_first(self.k_norm(k)), offset)
     return *((k, v) if cache is None else cache.update_and_fetch(k, v)), offset
 
-# %% ../nbs/12_gemma4.ipynb #f03b63a9
+# %% ../nbs/12_gemma4.ipynb #5610d8fa
 @patch
 def __call__(self:Attention, x, mask=None, cache=None, kv=None):
     "x (B, L, M) to the same shape, and the (keys, values, offset) that it read: its own, or those lent as `kv`"
@@ -234,11 +234,11 @@ def __call__(self:Attention, x, mask=None, cache=None, kv=None):
     o = scaled_dot_product_attention(q, k, v, cache=cache, scale=1.0, mask=mask)
     return self.o_proj(_first(o).reshape(*x.shape[:2], -1)), kv
 
-# %% ../nbs/12_gemma4.ipynb #82e7a5ac
+# %% ../nbs/12_gemma4.ipynb #c396d285
 @partial(mx.compile, shapeless=True)
 def geglu(gate, x): "gelu(gate)·x, with GELU's tanh form"; return nn.gelu_approx(gate)*x
 
-# %% ../nbs/12_gemma4.ipynb #b2f959cc
+# %% ../nbs/12_gemma4.ipynb #77e24db0
 class MLP(nn.Module):
     "The gated MLP, (B, L, M) to the same through width `F`"
     def __init__(self, M, F):
@@ -247,7 +247,7 @@ class MLP(nn.Module):
         self.down_proj = nn.Linear(F, M, bias=False)
     def __call__(self, x): return self.down_proj(geglu(self.gate_proj(x), self.up_proj(x)))
 
-# %% ../nbs/12_gemma4.ipynb #53a359c0
+# %% ../nbs/12_gemma4.ipynb #a120ffef
 class Router(nn.Module):
     "Chooses `top` experts a token: (B, L, M) to their numbers and weights, (B, L, top) each"
     def __init__(self, c):
@@ -260,7 +260,7 @@ class Router(nn.Module):
         i = mx.argpartition(s, kth=-self.top, axis=-1)[..., -self.top:]
         return i, mx.softmax(mx.take_along_axis(s, i, axis=-1), axis=-1)*self.per_expert_scale[i]
 
-# %% ../nbs/12_gemma4.ipynb #c7b27dd4
+# %% ../nbs/12_gemma4.ipynb #b11b128f
 class _GeGLU(nn.Module):
     def __call__(self, x, gate): return geglu(gate, x)
 
@@ -271,7 +271,7 @@ class Experts(nn.Module):
         self.switch_glu = SwitchGLU(c.hidden_size, c.moe_intermediate_size, c.num_experts, _GeGLU(), bias=False)
     def __call__(self, x, i, w): return (mx.expand_dims(w, -1)*self.switch_glu(x, i)).sum(-2)
 
-# %% ../nbs/12_gemma4.ipynb #adb910fb
+# %% ../nbs/12_gemma4.ipynb #2aba9b33
 class Layer(nn.Module):
     "Layer `i` of the configuration `c`"
     def __init__(self, c, i):
@@ -288,7 +288,7 @@ class Layer(nn.Module):
 _NORMS = ['input_layernorm', 'post_attention_layernorm', 'pre_feedforward_layernorm', 'post_feedforward_layernorm',
           'post_feedforward_layernorm_1', 'post_feedforward_layernorm_2', 'pre_feedforward_layernorm_2']
 
-# %% ../nbs/12_gemma4.ipynb #5610473e
+# %% ../nbs/12_gemma4.ipynb #099fe363
 @patch
 def _feed(self:Layer, x):
     "The MLP, and the experts beside it where there are some"
@@ -297,7 +297,7 @@ def _feed(self:Layer, x):
     e = self.experts(self.pre_feedforward_layernorm_2(x), *self.router(x))
     return self.post_feedforward_layernorm_1(h) + self.post_feedforward_layernorm_2(e)
 
-# %% ../nbs/12_gemma4.ipynb #5019adb7
+# %% ../nbs/12_gemma4.ipynb #923a6332
 @patch
 def _let_in(self:Layer, x, extra):
     "x (B, L, M) with what the per-layer input `extra` (B, L, P) adds"
@@ -312,7 +312,7 @@ def __call__(self:Layer, x, mask=None, cache=None, kv=None, extra=None):
     if extra is not None: x = self._let_in(x, extra)
     return x*self.layer_scalar, kv
 
-# %% ../nbs/12_gemma4.ipynb #af4e63db
+# %% ../nbs/12_gemma4.ipynb #17eccf0b
 class TextModel(nn.Module):
     "Everything but the scores of the next token"
     def __init__(self, c):
@@ -326,7 +326,7 @@ class TextModel(nn.Module):
         self.per_layer_model_projection = nn.Linear(M, N*P, bias=False)
         self.per_layer_projection_norm = nn.RMSNorm(P, eps=c.rms_norm_eps)
 
-# %% ../nbs/12_gemma4.ipynb #e0a283cb
+# %% ../nbs/12_gemma4.ipynb #2d46f85f
 @patch
 def per_layer(self:TextModel, ids, x):
     "The small models' second input, (B, L, layers, P): half from a table of its own, half from the embedding `x`"
@@ -335,14 +335,14 @@ def per_layer(self:TextModel, ids, x):
     x = (self.per_layer_model_projection(x)*x.shape[-1]**-0.5).reshape(*ids.shape, N, P)
     return (self.per_layer_projection_norm(x) + own)*2**-0.5
 
-# %% ../nbs/12_gemma4.ipynb #ac9d8a83
+# %% ../nbs/12_gemma4.ipynb #ce176078
 @patch
 def _masks(self:TextModel, x, cache):
     "A mask for each kind of layer, as the first cache of that kind wants it"
     first, window = {k: cache[self.kinds.index(k)] for k in self.kinds}, dict(sliding_attention=self.window)
     return {k: mlx_base.create_attention_mask(x, c, window_size=window.get(k)) for k, c in first.items()}
 
-# %% ../nbs/12_gemma4.ipynb #a2145195
+# %% ../nbs/12_gemma4.ipynb #75c485b3
 @patch
 def __call__(self:TextModel, ids, cache=None):
     "ids (B, L) to hidden states (B, L, M)"
@@ -354,11 +354,11 @@ def __call__(self:TextModel, ids, cache=None):
         x, kvs[i] = layer(x, masks[kind], cache[i], kvs.get(j), None if extra is None else extra[:, :, i])
     return self.norm(x)
 
-# %% ../nbs/12_gemma4.ipynb #ae1d1e76
+# %% ../nbs/12_gemma4.ipynb #b607c7f7
 @partial(mx.compile, shapeless=True)
 def softcap(cap, x): "cap·tanh(x/cap)"; return mx.tanh(x/cap)*cap
 
-# %% ../nbs/12_gemma4.ipynb #61e45f89
+# %% ../nbs/12_gemma4.ipynb #682962d8
 class Gemma4(nn.Module):
     """A Gemma 4 text model: `model(ids (B, L), cache=None)` gives logits (B, L, V).
     Parameters are named as in mlx-lm's gemma4_text; `make_cache` makes what it takes as `cache`."""
@@ -369,14 +369,14 @@ class Gemma4(nn.Module):
     @property
     def layers(self): return self.model.layers
 
-# %% ../nbs/12_gemma4.ipynb #c4d3083e
+# %% ../nbs/12_gemma4.ipynb #de1f424c
 @patch
 def __call__(self:Gemma4, ids, cache=None):
     x = self.model(ids, cache)
     x = self.lm_head(x) if 'lm_head' in self else self.model.embed_tokens.as_linear(x)
     return softcap(self.args.final_logit_softcapping, x) if self.args.final_logit_softcapping else x
 
-# %% ../nbs/12_gemma4.ipynb #55bd1e00
+# %% ../nbs/12_gemma4.ipynb #79780ec5
 _TEXT = re.compile(r'(?:model\.)?(?:language_model\.)?(?:model\.)?((?:embed_tokens|layers\.|norm\.|per_layer_)\S*|lm_head\.\S+)')
 _SKIP = re.compile(r'rotary_emb|(in|out)put_(max|min)')
 
@@ -386,7 +386,7 @@ def text_name(name):
     if not m or _SKIP.search(name): return None
     return m[1] if m[1].startswith('lm_head') else 'model.' + m[1]
 
-# %% ../nbs/12_gemma4.ipynb #8130c7a3
+# %% ../nbs/12_gemma4.ipynb #64fd4ce6
 def sanitize(weights, config):
     "The tensors of a checkpoint (a dict by name) under our names, without those that the text model does not have"
     out = {}
@@ -400,7 +400,7 @@ def sanitize(weights, config):
         else: out[k] = v
     return out
 
-# %% ../nbs/12_gemma4.ipynb #96a16c08
+# %% ../nbs/12_gemma4.ipynb #c1cdbc6e
 def _packed(c, i, a, bits, draft, shared, kw):
     "The packed cache of layer `i`, whose attention is `a`"
     if shared and c.k_eq_v(i):
@@ -411,7 +411,7 @@ def _packed(c, i, a, bits, draft, shared, kw):
     if c.full(i): return PackedKVCache(**kw)
     return PackedRotatingKVCache(c.sliding_window, draft=draft, **{k: v for k, v in kw.items() if k != 'first'})
 
-# %% ../nbs/12_gemma4.ipynb #e9affab8
+# %% ../nbs/12_gemma4.ipynb #32735181
 @patch
 def make_cache(self:Gemma4,
                kv='fp16',        # int4, int8, or fp16: mlx-lm's caches, in the dtype that the model computes in
@@ -425,7 +425,7 @@ def make_cache(self:Gemma4,
     if kv == 'fp16': return [KVCache() if c.full(i) else RotatingKVCache(c.sliding_window) for i, _ in own]
     return [_packed(c, i, a, int(kv[3:]), draft, shared, kw) for i, a in own]
 
-# %% ../nbs/12_gemma4.ipynb #79cac957
+# %% ../nbs/12_gemma4.ipynb #85576e2c
 def _head(f, size):
     "The header of the open safetensors file `f` of `size` bytes, and where it ends; None where it is not whole"
     n = struct.unpack('<Q', f.read(8))[0] if size >= 8 else size
@@ -433,7 +433,7 @@ def _head(f, size):
     try: return json.loads(f.read(n)), 8 + n
     except ValueError: return None
 
-# %% ../nbs/12_gemma4.ipynb #1f1db9f0
+# %% ../nbs/12_gemma4.ipynb #a2ee8e27
 def safetensors_header(file):
     "{tensor: (shape, dtype)} of a .safetensors file; ValueError names the file and the first tensor that is cut off"
     file = Path(file); size = file.stat().st_size
@@ -444,7 +444,7 @@ def safetensors_header(file):
     if cut: _fail('path', f"with {file.name}, cut off at byte {size}, inside {min(cut)[1]}", "the whole file; fetch it again")
     return {k: (tuple(v['shape']), v['dtype']) for k, v in head.items()}
 
-# %% ../nbs/12_gemma4.ipynb #7f082fea
+# %% ../nbs/12_gemma4.ipynb #24282c00
 _INDEX = 'model.safetensors.index.json'
 
 def shards(path):
@@ -459,7 +459,7 @@ def shards(path):
         if not (path/f).exists(): _fail('path', f"{path}, a folder without {f}, where the index has {t}", "all shards of the model")
     return [path/f for f in sorted(set(where.values()))]
 
-# %% ../nbs/12_gemma4.ipynb #9e68f699
+# %% ../nbs/12_gemma4.ipynb #9cdfecfc
 def quantized_as(conf, names):
     """How each module is stored, {path: {group_size, bits, mode}}, of those that have scales among the tensor `names`.
     ValueError for a checkpoint that another library quantised, or one with scales whose config does not say how."""
@@ -471,7 +471,7 @@ def quantized_as(conf, names):
     if paths and not each: _fail('path', f"a checkpoint with {paths[0]}.scales and no quantization in its config", "its group_size and bits")
     return {p: each | own.get(f'{p}.weight', {}) for p in paths}
 
-# %% ../nbs/12_gemma4.ipynb #419bda1e
+# %% ../nbs/12_gemma4.ipynb #5c6bdc6e
 def _compare(want, got, files):
     "ValueError when the tensors `got` are not those wanted (dicts by name); `files`: the file of each"
     for k, x in got.items():
@@ -482,7 +482,7 @@ def _compare(want, got, files):
     if lack: _fail('path', f"without the tensor {lack[0]}{f' and {len(lack) - 1} more' if lack[1:] else ''} in "
                            f"{', '.join(sorted(set(files.values())))}", "all tensors of the model")
 
-# %% ../nbs/12_gemma4.ipynb #6dd1223a
+# %% ../nbs/12_gemma4.ipynb #c122cca3
 def _read(path, config):
     "The text model's tensors in the folder `path`, by our names, and the file of each"
     raw, files = {}, {}
@@ -505,7 +505,7 @@ def load_model(path):
     model.load_weights([*got.items()])
     return model.eval()
 
-# %% ../nbs/12_gemma4.ipynb #f77544cd
+# %% ../nbs/12_gemma4.ipynb #048e019c
 _FILES = ['*.json', '*.safetensors', '*.jinja', '*.model', '*.txt']
 
 def _folder(path):
@@ -518,7 +518,7 @@ def _folder(path):
     try: return Path(snapshot_download(str(path), allow_patterns=_FILES))
     except Exception as e: _fail('path', f"{str(path)!r}, which the hub did not give ({type(e).__name__})", want)
 
-# %% ../nbs/12_gemma4.ipynb #b87cb311
+# %% ../nbs/12_gemma4.ipynb #18f02bfd
 def load(path):
     """(model, tokenizer) from a folder or a hub repo of a Gemma 4: bf16 or MLX-quantised, of text only or with towers.
     On the CPU activations are float32. ValueError as for `load_model`."""
@@ -529,7 +529,7 @@ def load(path):
     mx.eval(model.parameters())
     return model, load_tokenizer(path, eos_token_ids=load_config(path).get('eos_token_id'))
 
-# %% ../nbs/12_gemma4.ipynb #cb9eaa0f
+# %% ../nbs/12_gemma4.ipynb #c4385b76
 _TEMPLATE = (
     "{{ bos_token }}{% set system = messages and messages[0].role == 'system' %}"
     "{% if enable_thinking or system %}<|turn>system\n{% if enable_thinking %}<|think|>{% endif %}"
@@ -538,7 +538,7 @@ _TEMPLATE = (
     "<|turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content | trim }}<turn|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|turn>model\n{% endif %}")
 
-# %% ../nbs/12_gemma4.ipynb #55ca2dcd
+# %% ../nbs/12_gemma4.ipynb #bb10ef51
 _SPECIAL = ['<pad>', '<eos>', '<bos>', '<unk>', '<|turn>', '<turn|>', '<|channel>', '<channel|>', '<|think|>']
 
 def _tokenizer(text):
@@ -552,7 +552,7 @@ def _tokenizer(text):
     d = json.loads(t.to_str())
     return d | dict(added_tokens=d['added_tokens'][:len(_SPECIAL)])        # bytes are ordinary tokens
 
-# %% ../nbs/12_gemma4.ipynb #497bccde
+# %% ../nbs/12_gemma4.ipynb #beeb7729
 _SAID = "The quick brown fox jumps over the lazy dog. What is the capital of France? The capital of France is Paris. "
 
 def _write_tokenizer(path):
@@ -564,7 +564,7 @@ def _write_tokenizer(path):
     (path/'chat_template.jinja').write_text(_TEMPLATE)
     return len(d['model']['vocab'])
 
-# %% ../nbs/12_gemma4.ipynb #fc31c266
+# %% ../nbs/12_gemma4.ipynb #0031f82f
 def _write_weights(path, weights):
     "Write the tensors (a dict by name) into two shards with an index"
     names, parts = sorted(weights), {}
@@ -573,7 +573,7 @@ def _write_weights(path, weights):
         mx.save_safetensors(str(path/parts[some[0]]), {k: weights[k] for k in some}, metadata={'format': 'mlx'})
     (path/_INDEX).write_text(json.dumps(dict(metadata={}, weight_map=parts)))
 
-# %% ../nbs/12_gemma4.ipynb #b01b2b63
+# %% ../nbs/12_gemma4.ipynb #8ec7384d
 def _quantize(model, bits):
     "Quantise `model`, the embeddings to 8 bits; returns what config.json says of it"
     how, table = dict(group_size=32, bits=bits), dict(group_size=32, bits=8)
@@ -582,7 +582,7 @@ def _quantize(model, bits):
     q = how | {'language_model.model.embed_tokens': table}
     return dict(quantization=q, quantization_config=q)
 
-# %% ../nbs/12_gemma4.ipynb #0a2ac72a
+# %% ../nbs/12_gemma4.ipynb #7656bc69
 def tiny_folder(path, kind='31b', bits=4, seed=0):
     """Write a folder with a small random model of `kind` (a key of GEMMA4), laid out as mlx-community's are; returns `path`.
     `bits`: 4 or 8 (the embeddings always 8), or None for bfloat16. For tests: what it says has no meaning."""
@@ -597,7 +597,7 @@ def tiny_folder(path, kind='31b', bits=4, seed=0):
     for f, x in (('config.json', whole), ('generation_config.json', ends)): (path/f).write_text(json.dumps(x, indent=1))
     return path
 
-# %% ../nbs/12_gemma4.ipynb #4b103894
+# %% ../nbs/12_gemma4.ipynb #7145ab7c
 def kv_nbytes(config, context, kv='int4', shared=True):
     """(global, sliding): bytes that the caches of one text of `context` tokens use, packed blocks only.
     `kv`: int4, int8 or fp16. Sliding layers hold at most their window (a ring of packed ones 64 more at times)."""
@@ -609,7 +609,7 @@ def kv_nbytes(config, context, kv='int4', shared=True):
         out[not config.full(i)] += round(n*both*config.kv_heads(i)*config.dim(i)*per)
     return tuple(out)
 
-# %% ../nbs/12_gemma4.ipynb #497afa91
+# %% ../nbs/12_gemma4.ipynb #9c80e4c1
 _DEAL, _COLLECT = ('q_proj', 'k_proj', 'v_proj', 'gate_proj', 'up_proj'), ('o_proj', 'down_proj')
 
 def _share(m, group):
@@ -619,7 +619,7 @@ def _share(m, group):
         for n in names:
             if n in m: m[n] = shard_linear(m[n], how, group=group)
 
-# %% ../nbs/12_gemma4.ipynb #2593dd37
+# %% ../nbs/12_gemma4.ipynb #06822c5e
 def shard(model, group=None):
     """Keep this process's share of `model`, in place, and return it; `group`: of mx.distributed, by default all processes.
     All must have the same weights. ValueError when the KV heads of a layer cannot be dealt out evenly."""

@@ -7,26 +7,26 @@ __all__ = ['OPTIONS', 'letters_tokenizer', 'use_packed', 'undo_packed', 'PrefixC
            'token_bytes', 'need_bytes', 'fitting', 'free_bytes', 'Generator', 'Provider', 'Gone', 'Handler', 'Server',
            'solo', 'post', 'alive', 'hostile', 'their_server', 'survey', 'leave', 'rss', 'load_test', 'main']
 
-# %% ../nbs/17_serve.ipynb #03766f79
+# %% ../nbs/17_serve.ipynb #7aee0314
 import argparse, contextlib, copy, gc, io, json, logging, math, os, select, socket, sys, threading, weakref
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-# %% ../nbs/17_serve.ipynb #c57e2a0b
+# %% ../nbs/17_serve.ipynb #65a5cb61
 from .blas import blas_info
 from .kv_cache import PackedKVCache, PackedRotatingKVCache
 from .batch import BatchPackedKVCache, fork
 from .generate import context_limit, size_text
 from .lm import KINDS, load, make_prompt_cache
 
-# %% ../nbs/17_serve.ipynb #6fe77e15
+# %% ../nbs/17_serve.ipynb #7948050e
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 import mlx_lm.server as theirs
 from mlx.utils import tree_map
 from fastcore.basics import patch
 
-# %% ../nbs/17_serve.ipynb #905e4c58
+# %% ../nbs/17_serve.ipynb #08446b4e
 def letters_tokenizer(n=97):
     "A tokenizer for tests and load: token i is the letter chr(32 + i), and a chat is its texts joined"
     from tokenizers import Tokenizer, models, decoders, pre_tokenizers
@@ -38,7 +38,7 @@ def letters_tokenizer(n=97):
     fast.chat_template = "{% for m in messages %}{{ m['role'][0] }}:{{ m['content'] }}|{% endfor %}{% if add_generation_prompt %}a:{% endif %}"
     return TokenizerWrapper(fast)
 
-# %% ../nbs/17_serve.ipynb #c7103fe3
+# %% ../nbs/17_serve.ipynb #b545a853
 def use_packed(model, **kw):
     """From now on mlx-lm makes packed caches for `model`: its generate, batch_generate, server and chat need no argument.
     `kw` as for `turboquant.lm.make_prompt_cache`, which raises ValueError for what cannot be. Returns `model`."""
@@ -54,7 +54,7 @@ def undo_packed(model):
         own = vars(model).pop('_own_make_cache'); del model.make_cache
         if own: model.make_cache = own
 
-# %% ../nbs/17_serve.ipynb #f4a43e8e
+# %% ../nbs/17_serve.ipynb #1ecdfa52
 def _packed(cache):
     "The packed caches in a prompt cache, also those inside CacheLists"
     for c in cache:
@@ -69,7 +69,7 @@ def _edge(cache, n):
     while (m := min((below(c, n) for c in _packed(cache)), default=n)) < n: n = m
     return n
 
-# %% ../nbs/17_serve.ipynb #648f7e78
+# %% ../nbs/17_serve.ipynb #7cd706c6
 class PrefixCaches(theirs.LRUPromptCache):
     "mlx-lm's store of recent prompt caches; hits are cut at a block's edge and leave at least one token to compute"
     def fetch_nearest_cache(self, model, tokens):
@@ -89,7 +89,7 @@ class PrefixCaches(theirs.LRUPromptCache):
         cache = copy.deepcopy(cache)
         return n, cache if mlx_cache.trim_prompt_cache(cache, held - n) == held - n else (0, None)
 
-# %% ../nbs/17_serve.ipynb #87ca04dd
+# %% ../nbs/17_serve.ipynb #35a83aec
 class Refused(Exception):
     "A request that is not served: an HTTP status, a message, the argument, and a code for programs"
     def __init__(self, status, message, param=None, code=None):
@@ -98,7 +98,7 @@ class Refused(Exception):
         kind = 'invalid_request_error' if self.status < 500 else 'server_error'
         return json.dumps(dict(error=dict(message=str(self), type=kind, param=self.param, code=self.code))).encode()
 
-# %% ../nbs/17_serve.ipynb #b5f21c01
+# %% ../nbs/17_serve.ipynb #0b42e363
 def _want(name, got, want): raise Refused(400, f"`{name}` is {str(got)[:80]!r}; expected {want}", name)
 
 def _content(name, x):
@@ -117,7 +117,7 @@ def check_messages(x):
         calls = m.get('tool_calls')
         if calls is not None and not (isinstance(calls, list) and all(isinstance(c, dict) for c in calls)): _want(f'messages[{i}].tool_calls', calls, "a list of objects")
 
-# %% ../nbs/17_serve.ipynb #732bd3a2
+# %% ../nbs/17_serve.ipynb #2d0b0ca8
 _IGNORED = {'n': 1, 'best_of': 1, 'echo': False, 'suffix': '', 'response_format': {'type': 'text'}, 'tool_choice': 'auto',
             'functions': [], 'modalities': ['text'], 'service_tier': 'auto', 'prediction': {}}       # what each must be, if given
 
@@ -133,11 +133,11 @@ def check_body(body, path):
     stop = body.get('stop') or []
     if not isinstance(stop, (str, list)) or not all(isinstance(s, str) and s for s in stop): _want('stop', stop, "a text or a list of texts")
 
-# %% ../nbs/17_serve.ipynb #2a008260
+# %% ../nbs/17_serve.ipynb #ca9ea452
 def token_bytes(model):
     "For each KV cache of `model`, packed or mlx-lm's, the bytes that a token takes and the most tokens that count (None: any number)"
     caches, out = mlx_cache.make_prompt_cache(model), []
-    model(mx.zeros((1, 2), dtype=mx.int32), cache=caches)
+    mx.eval(model(mx.zeros((1, 2), dtype=mx.int32), cache=caches))   # also computes what is lazy in the model, in this thread
     for c in caches:
         most = getattr(c, 'max_size', None)
         if isinstance(c, PackedKVCache): out.append((sum(H*D*(b.bits/8 + 4/b.group_size) for b, (_, H, D) in zip(c.bufs, c.dims)), most))
@@ -156,14 +156,14 @@ def fitting(per, free, most=1 << 30):
         lo, hi = (mid, hi) if need_bytes(per, mid) <= free else (lo, mid - 1)
     return lo
 
-# %% ../nbs/17_serve.ipynb #226a14ba
+# %% ../nbs/17_serve.ipynb #8098f453
 def free_bytes():
     "Memory that caches may take: what the GPU recommends less what is in use, or half of what the machine has left"
     if mx.metal.is_available(): return max(0, mx.device_info()['max_recommended_working_set_size'] - mx.get_active_memory())
     names = os.sysconf_names
     return os.sysconf('SC_PAGE_SIZE')*os.sysconf('SC_AVPHYS_PAGES' if 'SC_AVPHYS_PAGES' in names else 'SC_PHYS_PAGES')//2
 
-# %% ../nbs/17_serve.ipynb #1515aec1
+# %% ../nbs/17_serve.ipynb #8e3020ff
 class Generator(theirs.ResponseGenerator):
     "mlx-lm's generation thread, which survives what goes wrong in it"
     def __init__(self, provider, prompt_cache):
@@ -175,15 +175,17 @@ class Generator(theirs.ResponseGenerator):
         if r is not None: self.waiting.add(r[0])
         return r
     def _run_generate(self):
-        while not self._stop:
-            try: self._generate(); return
-            except Exception as e: self._failed(e)
+        try:
+            while not self._stop:
+                try: self._generate(); return
+                except Exception as e: self._failed(e)
+        finally: mx.synchronize(); mx.clear_streams()          # this thread's; left alone, they may abort the process at its end
     def _failed(self, e):
         logging.exception('a batch failed'); self.failures += 1
         for q in list(self.waiting): q.put(Refused(500, f"the batch that this request was in failed ({type(e).__name__}: {str(e)[:200]})"))
         self.waiting.clear(); gc.collect(); mx.clear_cache()
 
-# %% ../nbs/17_serve.ipynb #679e797b
+# %% ../nbs/17_serve.ipynb #12c8c1ee
 @patch
 def _tokenize(self:Generator, tokenizer, request, args):
     out = theirs.ResponseGenerator._tokenize(self, tokenizer, request, args)
@@ -205,7 +207,7 @@ def _afford(self:Generator, n, args):
     status, have, when = (400, p.cache_bytes, 'this server has') if need > p.cache_bytes else (503, max(free, 0), 'until other requests end there are')
     raise Refused(status, f"{told}; {when} {size_text(have)}, enough for {fitting(p.per, have)} tokens", 'max_tokens', 'out_of_memory')
 
-# %% ../nbs/17_serve.ipynb #7d0f49de
+# %% ../nbs/17_serve.ipynb #1ed3c651
 class Provider(theirs.ModelProvider):
     "One model, already loaded, in the place of mlx-lm's ModelProvider"
     def __init__(self, cli_args, model, tokenizer, name):
@@ -219,7 +221,7 @@ class Provider(theirs.ModelProvider):
     def load_default(self): pass
     def load(self, model_path, adapter_path=None, draft_model_path=None): return self.model, self.tokenizer
 
-# %% ../nbs/17_serve.ipynb #c8836589
+# %% ../nbs/17_serve.ipynb #2e859055
 class Gone(ConnectionError): "The client has closed its connection, or has been told all it will be told"
 
 def _gone(sock):
@@ -240,7 +242,7 @@ class _Watch:
         return ctx, self.watched(response, args)
     def end(self, args): self.generator.needs.pop(id(args), None)
 
-# %% ../nbs/17_serve.ipynb #01a7ce44
+# %% ../nbs/17_serve.ipynb #8f6d44d4
 def _refusal(e):
     "An exception of the generation thread as a Refused"
     if isinstance(e, Refused): return e
@@ -258,7 +260,7 @@ def watched(self:_Watch, response, args):
     except Exception as e: self.handler.tell(_refusal(e)); raise Gone() from e
     finally: self.end(args)
 
-# %% ../nbs/17_serve.ipynb #d807ca26
+# %% ../nbs/17_serve.ipynb #7449c0b6
 _POSTS = '/v1/completions', '/v1/chat/completions', '/chat/completions'
 _LOCAL = 'localhost', '127.0.0.1', '::1'
 
@@ -274,7 +276,7 @@ class Handler(theirs.APIHandler):
         try: super().handle()
         except (ConnectionError, TimeoutError): self.close_connection = True
 
-# %% ../nbs/17_serve.ipynb #7af0ce22
+# %% ../nbs/17_serve.ipynb #89bee03c
 @patch
 def tell(self:Handler, e):
     "Tell the client of the Refused `e`: as a response, or in mid-stream as an event"
@@ -298,7 +300,7 @@ def _set_stream_headers(self:Handler, status_code=200):
     self.begun = True
     theirs.APIHandler._set_stream_headers(self, status_code)
 
-# %% ../nbs/17_serve.ipynb #5d2544d0
+# %% ../nbs/17_serve.ipynb #5bd512d4
 class _Plain:
     "A handler's output, with mlx-lm's error texts in the API's form"
     def __init__(self, out, handler): self.out, self.handler = out, handler
@@ -319,7 +321,7 @@ def send_response(self:Handler, code, message=None):
     self.code = code
     theirs.APIHandler.send_response(self, code, message)
 
-# %% ../nbs/17_serve.ipynb #4289ff66
+# %% ../nbs/17_serve.ipynb #a2e2394a
 @patch
 def _from_here(self:Handler):
     "Refused for a web page of another origin, and for a name that only pretends to be this machine"
@@ -349,7 +351,7 @@ def _drain(self:Handler, n, seconds=30):
         if not got: raise Gone()
         n -= got
 
-# %% ../nbs/17_serve.ipynb #100c4447
+# %% ../nbs/17_serve.ipynb #dc491dbe
 @patch
 def _admit(self:Handler):
     "The body of a request that can be served, as bytes; Refused otherwise"
@@ -366,7 +368,7 @@ def _admit(self:Handler):
     if p.limit and len(raw) > 6*p.limit*p.longest + 65536: raise Refused(400, f"the prompt is longer than the model's context of {p.limit} tokens", 'messages', 'context_length_exceeded')
     return raw
 
-# %% ../nbs/17_serve.ipynb #e56f0ea1
+# %% ../nbs/17_serve.ipynb #4785aced
 @patch
 def do_POST(self:Handler):
     try: raw = self._admit()
@@ -387,7 +389,7 @@ def handle_models_request(self:Handler):
     body = json.dumps(dict(object='list', data=[dict(id=self.response_generator.model_provider.name, object='model', created=self.created, owned_by='turboquant')])).encode()
     self._set_completion_headers(200); self.send_header('Content-Length', str(len(body))); self.end_headers(); self.wfile.write(body)
 
-# %% ../nbs/17_serve.ipynb #4177ffeb
+# %% ../nbs/17_serve.ipynb #56efd826
 class _HTTP(ThreadingHTTPServer):
     daemon_threads, request_queue_size = True, 256
     def __init__(self, address, handler, clients):
@@ -401,7 +403,7 @@ class _HTTP(ThreadingHTTPServer):
         try: super().process_request_thread(request, client_address)
         finally: self.room.release()
 
-# %% ../nbs/17_serve.ipynb #b9d66ab2
+# %% ../nbs/17_serve.ipynb #9c1b6e3f
 OPTIONS = dict(temp=0., top_p=1., top_k=0, min_p=0., max_tokens=512, num_draft_tokens=0, decode_concurrency=32, prompt_concurrency=8, prefill_step_size=None,
                prompt_cache_size=10, prompt_cache_bytes=None, max_request_bytes=8 << 20, max_clients=256, allowed_origins=(), chat_template_args={},
                kv_bits=None, kv_group_size=64, quantized_kv_start=0, model=None, pipeline=False)
@@ -427,7 +429,7 @@ class Server:
     def __enter__(self): return self
     def __exit__(self, *_): self.close()
 
-# %% ../nbs/17_serve.ipynb #e4684158
+# %% ../nbs/17_serve.ipynb #8dce37e2
 def solo(model, ids, n, answer=None, before=None, chunk=128):
     """`n` greedy tokens that `model` answers to the token ids `ids` with no server and no neighbours around it.
     With `answer` those tokens are fed instead, and how far each was below the best logit is returned: 0 where it was the best.
@@ -447,7 +449,7 @@ def solo(model, ids, n, answer=None, before=None, chunk=128):
         out.append(last if answer is None else (l.max() - l[last]).item())
     return out
 
-# %% ../nbs/17_serve.ipynb #ea1c6918
+# %% ../nbs/17_serve.ipynb #eaf1c9d8
 def post(url, body, path='/v1/chat/completions', headers={}, timeout=60):
     "POST `body` (a dict as JSON, or bytes, or pieces of bytes) to a server's `url`: (status, JSON or text)"
     import http.client, urllib.parse
@@ -465,7 +467,7 @@ def alive(url):
     status, out = post(url, dict(messages=[dict(role='user', content='hi')], max_tokens=4))
     return status == 200 and out['usage']['completion_tokens'] <= 4
 
-# %% ../nbs/17_serve.ipynb #d50f974a
+# %% ../nbs/17_serve.ipynb #c279d8f1
 def hostile():
     "Requests to refuse: {what it is: (expected status, body, and keywords for `post`)}"
     user = lambda **kw: dict(messages=[dict(role='user', content='hi')], max_tokens=4) | kw
@@ -493,7 +495,7 @@ def hostile():
         'from a web page': (403, user(), dict(headers={'Origin': 'https://evil.example'})),
         'to another host name': (403, user(), dict(headers={'Host': 'evil.example:80'}))}
 
-# %% ../nbs/17_serve.ipynb #cdb4182f
+# %% ../nbs/17_serve.ipynb #3feee581
 def their_server(model, tokenizer):
     "mlx-lm's own server around the same model, for comparison: (generator, http server, url)"
     a = argparse.Namespace(**OPTIONS | dict(allowed_origins=['*'], host='127.0.0.1', port=0, prefill_step_size=128, trust_remote_code=False, chat_template=''))
@@ -509,7 +511,7 @@ def their_server(model, tokenizer):
     threading.Thread(target=h.serve_forever, kwargs=dict(poll_interval=.05), daemon=True).start()
     return g, h, f'http://127.0.0.1:{h.server_address[1]}/v1'
 
-# %% ../nbs/17_serve.ipynb #8ee4c149
+# %% ../nbs/17_serve.ipynb #1f6b2fad
 def survey(model, tokenizer, tries=None):
     "What mlx-lm's own server does with the requests of `hostile`: {what: 'answered', 'accepted', 'no answer' or 'the server is dead'}"
     out, logger = {}, logging.getLogger()
@@ -527,7 +529,7 @@ def survey(model, tokenizer, tries=None):
     logger.level = was
     return out
 
-# %% ../nbs/17_serve.ipynb #badc84d1
+# %% ../nbs/17_serve.ipynb #273a8efc
 def leave(url, stream, events=3, tokens=900, text='leaving'):
     "Ask for a long answer and hang up, after `events` events when streaming"
     import http.client, urllib.parse
@@ -541,7 +543,7 @@ def leave(url, stream, events=3, tokens=900, text='leaving'):
         r.close()
     c.close()
 
-# %% ../nbs/17_serve.ipynb #aa75c1d2
+# %% ../nbs/17_serve.ipynb #29edbead
 def rss():
     "Memory of this process in bytes"
     import psutil
@@ -560,7 +562,7 @@ def _stream(url, messages, n):
     *parts, usage = map(json.loads, events[:-1])
     return ''.join(p['choices'][0]['delta'].get('content') or '' for p in parts), usage['usage']['prompt_tokens_details']['cached_tokens']
 
-# %% ../nbs/17_serve.ipynb #a2e05859
+# %% ../nbs/17_serve.ipynb #fcf8e42f
 class _Client(threading.Thread):
     "One stream of a load test"
     def __init__(self, url, seed, end, tokens):
@@ -578,7 +580,7 @@ class _Client(threading.Thread):
             except Exception as e: self.errors.append(f'{type(e).__name__}: {e}'[:200]); talk = []; continue
             self.done.append((talk, text, hit)); talk = talk + [dict(role='assistant', content=text)]
 
-# %% ../nbs/17_serve.ipynb #caadc55a
+# %% ../nbs/17_serve.ipynb #3a036370
 def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **options):
     """A server for `model` under `streams` clients for `seconds`; returns counts, errors, memory along the way (bytes), and
     how far below the best the tokens of `check` of the answers were, computed with the model alone."""
@@ -601,7 +603,7 @@ def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **o
     return dict(seconds=round(end, 1), streams=streams, answers=len(done), left=sum(c.left for c in clients), hits=sum(d[2] > 0 for d in done), errors=[e for c in clients for e in c.errors],
                 failures=failures, lives=lives, checked=len(below), exact=sum(b == 0 for b in below), below=round(max(below), 4), memory=memory)
 
-# %% ../nbs/17_serve.ipynb #2926e3b0
+# %% ../nbs/17_serve.ipynb #22bd81f8
 def _parser():
     p = argparse.ArgumentParser(prog='turboquant-serve', description="OpenAI-compatible server with 4-bit KV caches", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument('--model', help='an mlx-lm folder, a hub repo id or a GGUF file (default: the embedded SmolLM2-135M-Instruct)')
@@ -620,7 +622,7 @@ def _parser():
     p.add_argument('--log-level', default='WARNING', choices=('DEBUG', 'INFO', 'WARNING', 'ERROR'))
     return p
 
-# %% ../nbs/17_serve.ipynb #86cc3444
+# %% ../nbs/17_serve.ipynb #2fecdce0
 def main(argv=None):
     "The command turboquant-serve"
     a = vars(_parser().parse_args(argv))

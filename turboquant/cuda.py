@@ -8,15 +8,15 @@ __all__ = ['CUDA_PRELUDE', 'MMA_COMMON', 'MMA_HEADER', 'MMA_WORDS', 'MMA_PLACE',
            'MMA_VALUES', 'MMA_GATHER', 'MMA_PARTS', 'MMA_LAST', 'MMA_MERGE', 'mma_fits', 'mma_plan', 'mma_source',
            'mma_flags', 'mma_inputs', 'sdpa_mma', 'sdpa_cuda']
 
-# %% ../nbs/06b_nvidia.ipynb #08ffca76
+# %% ../nbs/06b_nvidia.ipynb #88001aff
 import functools, hashlib, os, struct
 import mlx.core as mx
 
-# %% ../nbs/06b_nvidia.ipynb #22f0c40f
+# %% ../nbs/06b_nvidia.ipynb #09429049
 from .core import BACKENDS, _small, sdpa_launch
 from .simulator import cache_folder
 
-# %% ../nbs/06b_nvidia.ipynb #8eab5176
+# %% ../nbs/06b_nvidia.ipynb #463b856f
 CUDA_PRELUDE = r"""
 #define thread
 #define constant const
@@ -48,7 +48,7 @@ inline float simd_max(float x) {
   for (int o = 16; o; o /= 2) x = ::fmaxf(x, __shfl_xor_sync(~0u, x, o)); return x; }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #59c0dfba
+# %% ../nbs/06b_nvidia.ipynb #3c847530
 MMA_COMMON = r"""
 typedef unsigned int uint;
 typedef unsigned short half_word;
@@ -59,7 +59,7 @@ INLINE uint bits2(__half2 x) { return *reinterpret_cast<uint*>(&x); }
 INLINE __half2 half2of(uint x) { return *reinterpret_cast<__half2*>(&x); }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #c588c5b9
+# %% ../nbs/06b_nvidia.ipynb #33623b7b
 MMA_HEADER = r"""
 // c (16 x 8, float32) += a (16 x 16, half) times b (16 x 8, half), spread over the 32 lanes.
 INLINE void mma(float (&c)[4], uint a0, uint a1, uint a2, uint a3, uint b0, uint b1) {
@@ -87,7 +87,7 @@ INLINE void batch_ends() { asm volatile("cp.async.commit_group;" ::: "memory"); 
 INLINE void wait_but_one() { asm volatile("cp.async.wait_group 1;" ::: "memory"); __syncwarp(); }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #b830ad42
+# %% ../nbs/06b_nvidia.ipynb #5aff411e
 MMA_WORDS = r"""
 // Eight codes, a word of 4 bits or two of 8, in pairs as they lie: no exponent bit is set, so each is a
 // subnormal half, code x 2^-24. Of 4 bits: (0,4) (1,5) (2,6) (3,7), the odd pairs left where they are, 16
@@ -119,7 +119,7 @@ template <int N> INLINE void load_words(uint (&to)[N], const void* from) {
 }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #efc55175
+# %% ../nbs/06b_nvidia.ipynb #6a63d84b
 MMA_PLACE = r"""
 // In shared memory 16 bytes number `chunk` of row `row`, of ROW bytes, lie at this byte. Rows are turned, so
 // that eight read at once lie in different banks. Linear: place(a ^ b, c) = place(a, c) ^ place(b, 0).
@@ -136,7 +136,7 @@ template <int WL> INLINE void load_row(uint (&to)[WL], const char* rows, int at)
 }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #381ef896
+# %% ../nbs/06b_nvidia.ipynb #9e10469d
 MMA_COPY = r"""
 // T rows of codes to shared memory, from row n0 on of an array with steps n and d, N rows in all.
 template <int T, int ROW>
@@ -167,7 +167,7 @@ INLINE void fetch_few(char* to, const S* from, int n, int d, int n0, int N, int 
 }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #f6a28705
+# %% ../nbs/06b_nvidia.ipynb #9076735d
 MMA_SETUP = r"""
   constexpr int RPB = 4 * H, KROW = D * KBITS / 8, VROW = D * VBITS / 8, MT = T / 16;   // rows in bytes
   constexpr int UL = KAXIS == 1 ? KG / 32 : KBITS == 8 || D == 64 ? 2 : 4;     // eights of codes a lane reads
@@ -206,7 +206,7 @@ MMA_SETUP = r"""
   char* kc = every + warp * MINE; char* vc = kc + T * KROW; char* ks = vc + T * VROW; char* vs = ks + KS;
 """
 
-# %% ../nbs/06b_nvidia.ipynb #d69c7fb2
+# %% ../nbs/06b_nvidia.ipynb #48e28d6a
 MMA_FETCH = r"""
   // This warp's tiles of T keys; the first keys and values come while the queries are prepared.
   const int base = begin / 64 * 64, tiles = packed > 0 ? (end - base + T - 1) / T : 0;
@@ -238,7 +238,7 @@ MMA_FETCH = r"""
   fetch_keys(it0); fetch_values(it0);
 """
 
-# %% ../nbs/06b_nvidia.ipynb #aab5eaa1
+# %% ../nbs/06b_nvidia.ipynb #ad90cf33
 MMA_QUERIES = r"""
   // A power of two for each row brings its largest element to [2, 4): exact halves.
   auto query = [&](int r, int d) { return lies[r] < 0 ? 0.0f : float(q[lies[r] + d * q_strides[3]]); };
@@ -262,7 +262,7 @@ MMA_QUERIES = r"""
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #9384f831
+# %% ../nbs/06b_nvidia.ipynb #e9d2060d
 MMA_FRAGMENTS = r"""
   // As B's fragments. Columns 2i and 2i + 1: head i (axis -2: its high and low part); or heads i and i + 4.
   for (int x = tid; x < SETS * D; x += WARPS * 32) {
@@ -289,7 +289,7 @@ MMA_FRAGMENTS = r"""
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #4acc81e4
+# %% ../nbs/06b_nvidia.ipynb #8f821858
 MMA_EXACT = r"""
   if (split >= splits) {
     // Exact keys, 32 a block: a warp takes one at a time, each lane every 32nd dim.
@@ -332,7 +332,7 @@ MMA_EXACT = r"""
   } else
 """
 
-# %% ../nbs/06b_nvidia.ipynb #1998db4a
+# %% ../nbs/06b_nvidia.ipynb #813c6945
 MMA_TILES = r"""
   {
     float o[D / 64][4][4], ob[4] = {0, 0, 0, 0}, m[H], l[H], bias[H];
@@ -351,7 +351,7 @@ MMA_TILES = r"""
       wait_but_one();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #4c9903ab
+# %% ../nbs/06b_nvidia.ipynb #ee914dd5
 MMA_SCORES_2 = r"""
       if (it == it0 || off % KG == 0) {   // a new block: its biases times the queries
         float part[2][4] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
@@ -402,7 +402,7 @@ MMA_SCORES_2 = r"""
         }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #fd024dc0
+# %% ../nbs/06b_nvidia.ipynb #f231469b
 MMA_SCORES_1 = r"""
       UNROLL for (int y = 0; y < MT; y++) UNROLL for (int h = 0; h < H; h++) x[y][h][0] = x[y][h][1] = 0;
       const KT* sc = reinterpret_cast<const KT*>(ks) + kr * KGS;
@@ -437,7 +437,7 @@ MMA_SCORES_1 = r"""
       }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #19cab8ce
+# %% ../nbs/06b_nvidia.ipynb #ad3aaa44
 MMA_SOFTMAX = r"""
       __syncwarp();
       fetch_keys(it + 1);                                               // these keys are used up
@@ -472,7 +472,7 @@ MMA_SOFTMAX = r"""
       }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #078a7007
+# %% ../nbs/06b_nvidia.ipynb #5e232ff7
 MMA_VALUES = r"""
       wait_but_one();
       if (!inside) {   // a key outside counts for nothing, whatever its slot holds
@@ -508,7 +508,7 @@ MMA_VALUES = r"""
     }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #6372158b
+# %% ../nbs/06b_nvidia.ipynb #f6d96c4f
 MMA_GATHER = r"""
     // This warp's state into its part of shared memory: o holds codes x 2^-24, the odd ones 16 times larger.
     __syncwarp();
@@ -531,7 +531,7 @@ MMA_GATHER = r"""
   }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #ce9f182e
+# %% ../nbs/06b_nvidia.ipynb #3e476227
 MMA_PARTS = r"""
   // The warps' states become the block's, in scratch memory: outputs, maxima, sums, and a flag a block.
   __syncthreads();
@@ -553,7 +553,7 @@ MMA_PARTS = r"""
   }
 """
 
-# %% ../nbs/06b_nvidia.ipynb #10ee5c23
+# %% ../nbs/06b_nvidia.ipynb #073e94fd
 MMA_LAST = r"""
   // The block that finds the flags of all up comes last: it merges, and takes the flags down.
   const address UP = 0x7fc5a3e1ffd1c2b7ull;
@@ -567,7 +567,7 @@ MMA_LAST = r"""
   __syncthreads();
 """
 
-# %% ../nbs/06b_nvidia.ipynb #65fc4ac8
+# %% ../nbs/06b_nvidia.ipynb #25929875
 MMA_MERGE = r"""
   float* weight = reinterpret_cast<float*>(every);                      // RPB x n
   for (int r = warp; r < RPB; r += WARPS) {
@@ -589,7 +589,8 @@ MMA_MERGE = r"""
   }
   __syncthreads();
   // Each thread sums COLS columns of four dims; COLS x DEEP reads are under way at a time.
-  constexpr int COLS = (RPB * D / 4 + WARPS * 32 - 1) / (WARPS * 32), DEEP = COLS > 2 ? 8 : 16 / COLS;
+  constexpr int COLS = (RPB * D / 4 + WARPS * 32 - 1) / (WARPS * 32);
+  constexpr int DEEP = COLS == 4 ? 8 : COLS < 16 ? 16 / COLS : 1;
   float4 a[COLS];
   UNROLL for (int k = 0; k < COLS; k++) a[k] = make_float4(0, 0, 0, 0);
   for (int s0 = 0; s0 < n; s0 += DEEP) {
@@ -615,15 +616,27 @@ MMA_MERGE = r"""
   for (int s = tid; s < n; s += WARPS * 32) flags[s] = 0;
 """
 
-# %% ../nbs/06b_nvidia.ipynb #5d9cfa92
+# %% ../nbs/06b_nvidia.ipynb #2bee8898
+_SHARED_KB = dict(sm_80=163, sm_86=99, sm_87=163, sm_89=99, sm_90=227, sm_100=227, sm_103=227, sm_120=99,
+                  sm_121=99)
+
+@functools.lru_cache(None)
+def _shared_kb():
+    "KB of shared memory a block may have here: 0 where tensor cores lack what we ask; without a GPU an H200's"
+    return _SHARED_KB.get(mx.device_info().get('architecture'), 0) if mx.cuda.is_available() else 227
+
+# %% ../nbs/06b_nvidia.ipynb #46129a9f
 def mma_fits(c):
     "Whether a `Call` is one the tensor-core text handles; the shared text does the rest"
-    halves = mx.float32 not in (c.q.dtype, c.k.scales.dtype, c.v.scales.dtype)
-    plain = c.v.axis == -1 and min(c.groups) >= 64 and c.mask is None
+    types = [{p.scales.dtype, p.biases.dtype} for p in (c.k, c.v)]
+    halves = c.q.dtype != mx.float32 and types[0] in _HALVES and types[1] in _HALVES
+    plain = c.v.axis == -1 and min(c.groups) >= 64 and c.mask is None and c.F + c.R <= 8192
     fits = c.Dk == c.Dv and c.Dk in (64, 128, 256, 512) and c.G * c.L <= 16 and not (c.ring and c.N % 64)
-    return halves and plain and fits
+    return halves and plain and fits and _shared_kb() > 0
 
-# %% ../nbs/06b_nvidia.ipynb #16cfa233
+_HALVES = {mx.float16}, {mx.bfloat16}
+
+# %% ../nbs/06b_nvidia.ipynb #84f95c33
 def _mma_shared(D, axis, bits, groups, H, T, warps):
     "Bytes of shared memory of a block"
     scales = (4 * D if axis == -2 else 4 * T * D // groups[0]) + 4 * T * D // groups[1]
@@ -631,21 +644,22 @@ def _mma_shared(D, axis, bits, groups, H, T, warps):
     rows = 32 * warps * H + -(-4 * H * (3 + D // groups[0]) // 32) * 128
     return queries + rows + warps * (T * D * sum(bits) // 8 + -(-scales // 128) * 128)
 
-# %% ../nbs/06b_nvidia.ipynb #e33c2590
-def mma_plan(c, sms=132, kb=227):
-    """How the text walks a `Call` on `sms` multiprocessors of `kb` KB of shared memory.
+# %% ../nbs/06b_nvidia.ipynb #016ad4fe
+def mma_plan(c, sms=132, kb=None):
+    """How the text walks a `Call` on `sms` multiprocessors of `kb` KB of shared memory (default: this GPU's).
 
-    Its constants (heads of a lane, keys of a tile, warps of a block), the number of splits of the packed keys,
-    that of blocks of exact keys, and a block's bytes of shared memory."""
-    D, H = c.Dk, 1 if c.G * c.L <= 4 else 2
-    T, warps = 32 if D * H >= 512 else 64, 8 if D == 512 and c.bits == (4, 4) else 4
-    shared = _mma_shared(D, c.k.axis, c.bits, c.groups, H, T, warps)
-    per_sm = min(8 // warps, kb * 1024 // (shared + 1024))               # each block keeps 1 KB for itself
+    Its constants (heads of a lane, keys of a tile, warps of a block), the number of splits of the packed keys
+    and of blocks of exact keys, and a block's bytes of shared memory."""
+    D, H, room = c.Dk, 1 if c.G * c.L <= 4 else 2, 1024 * (kb or _shared_kb())
+    T, most = (32 if D * H >= 512 else 64), 8 if D == 512 else 4
+    need = lambda warps: _mma_shared(D, c.k.axis, c.bits, c.groups, H, T, warps) + 1024   # a block keeps 1 KB
+    warps = next(w for w in (most, 4, 2, 1) if need(w) <= room)
     tiles = -(-(c.N if c.per_row else c.length - c.start // 64 * 64) // T)
-    splits = max(1, min(-(-tiles // warps), per_sm * sms // (c.B * c.Hkv * -(-c.G * c.L // (4 * H)))))
-    return dict(H=H, T=T, WARPS=warps), splits, -(-(c.F + c.R) // 32), shared
+    full = min(8 // warps, room // need(warps)) * sms // (c.B * c.Hkv * -(-c.G * c.L // (4 * H)))
+    splits = max(1, min(-(-tiles // warps), full))
+    return dict(H=H, T=T, WARPS=warps), splits, -(-(c.F + c.R) // 32), need(warps) - 1024
 
-# %% ../nbs/06b_nvidia.ipynb #561bf080
+# %% ../nbs/06b_nvidia.ipynb #f4db5097
 _MMA_INPUTS = 'q', 'k_codes', 'k_scales', 'k_biases', 'v_codes', 'v_scales', 'v_biases'
 _MMA_MORE = 'first_k', 'first_v', 'recent_k', 'recent_v'
 
@@ -657,7 +671,7 @@ def mma_source(exact, flags):
     consts = ''.join(f'#define {n} {v}\n' for n, v in flags.items())
     return MMA_COMMON + MMA_HEADER + MMA_WORDS + MMA_PLACE + MMA_COPY, consts + body
 
-# %% ../nbs/06b_nvidia.ipynb #b7f06496
+# %% ../nbs/06b_nvidia.ipynb #6c70a5bb
 def _included(text):
     "One line that includes `text` from a file in our own folder; where that cannot be written, the text"
     try:
@@ -668,18 +682,20 @@ def _included(text):
         return f'#include "{path.as_posix()}"\n'
     except OSError: return text
 
-# %% ../nbs/06b_nvidia.ipynb #eda0341d
+# %% ../nbs/06b_nvidia.ipynb #2273e836
 @functools.lru_cache(None)
 def _can_include():
     "Whether the compiler behind `mx.fast.cuda_kernel` reads a file that a text includes"
     try:
+        header, body = _included('#define SEVEN 7\n'), _included('out[0] = SEVEN;\n')
         seven = mx.fast.cuda_kernel(name='included_seven', input_names=['dims'], output_names=['out'],
-                                    header=_included('#define SEVEN 7\n'), source=_included('out[0] = SEVEN;\n'))
-        return seven(inputs=[_small(mx.int32, 0)], grid=(1, 1, 1), threadgroup=(1, 1, 1), output_shapes=[(1,)],
-                     output_dtypes=[mx.int32])[0].item() == 7
+                                    header=header, source=body)
+        got = seven(inputs=[_small(mx.int32, 0)], grid=(1, 1, 1), threadgroup=(1, 1, 1), output_shapes=[(1,)],
+                    output_dtypes=[mx.int32])
+        return got[0].item() == 7
     except (RuntimeError, ValueError): return False
 
-# %% ../nbs/06b_nvidia.ipynb #18b94b33
+# %% ../nbs/06b_nvidia.ipynb #9aef3fe1
 _CUDA_TYPES = {mx.float16: '__half', mx.bfloat16: '__nv_bfloat16'}
 
 def mma_flags(c, plan):
@@ -690,7 +706,7 @@ def mma_flags(c, plan):
                 WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), SINKS=int(c.sinks is not None),
                 **dict(zip(('KT', 'VT', 'QT'), types)))
 
-# %% ../nbs/06b_nvidia.ipynb #042bd784
+# %% ../nbs/06b_nvidia.ipynb #b0f5ef3b
 @functools.lru_cache(4096)
 def _float_bits(x): return struct.unpack('<i', struct.pack('<f', x))[0]
 
@@ -707,7 +723,7 @@ def mma_inputs(c, splits):
                          _float_bits(c.scale), _float_bits(c.softcap), *ends)
     return ins
 
-# %% ../nbs/06b_nvidia.ipynb #951b9c97
+# %% ../nbs/06b_nvidia.ipynb #408974e7
 @functools.lru_cache(None)
 def _mma_kernel(names, types, flags, shared):
     header, body = mma_source('first_k' in names, dict(flags))
@@ -719,7 +735,7 @@ def _mma_kernel(names, types, flags, shared):
         name=f'sdpa_mma_{h}', input_names=list(names), output_names=['out', 'part'], header=header,
         source=strides + body, ensure_row_contiguous=False, shared_memory=shared)
 
-# %% ../nbs/06b_nvidia.ipynb #d5dcbc3b
+# %% ../nbs/06b_nvidia.ipynb #80e4ebef
 @functools.lru_cache(4096)
 def _mma_sizes(rows, threads, x, y, z, B, Hq, L, D):
     "The launch's sizes, as keywords: blocks, threads, shapes of the output and of the scratch memory"
@@ -736,7 +752,7 @@ def sdpa_mma(c, sms=132):
     sizes = _mma_sizes(rows, 32 * plan['WARPS'], splits + more, y, z, c.B, c.Hq, c.L, c.Dv)
     return kernel(inputs=list(ins.values()), output_dtypes=[c.q.dtype, mx.float32], **sizes)[0]
 
-# %% ../nbs/06b_nvidia.ipynb #b819519b
+# %% ../nbs/06b_nvidia.ipynb #1ea3e23e
 def sdpa_cuda(c):
     "A `Call` on NVIDIA: tensor cores where they apply, else the Metal text behind its prelude"
     return sdpa_mma(c) if mma_fits(c) else sdpa_launch(c, mx.fast.cuda_kernel, CUDA_PRELUDE, fill=528)

@@ -6,7 +6,7 @@
 __all__ = ['fork', 'BatchPackedKVCache', 'BatchKeys', 'BatchValues', 'BatchSharedKeys', 'BatchSharedValues',
            'BatchPackedSharedKVCache']
 
-# %% ../nbs/11c_batch.ipynb #99a89d13
+# %% ../nbs/11c_batch.ipynb #456a7c82
 import copy, functools, weakref
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
@@ -14,18 +14,18 @@ from fastcore.basics import patch
 from mlx.utils import tree_map
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/11c_batch.ipynb #54c74d91
+# %% ../nbs/11c_batch.ipynb #6567aa47
 from .packing import Packed
 from .core import sdpa_int4
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedBuffer, PackedKeys, PackedValues, Causal, attend, turn
 from .shared import PackedSharedKVCache, SharedKeys, SharedValues
 
-# %% ../nbs/11c_batch.ipynb #8b49efae
+# %% ../nbs/11c_batch.ipynb #d9b9e8d4
 def fork(cache):
     "A cache with the content of `cache`; the two share memory until one of them writes"
     return type(cache).from_state(tree_map(lambda x: copy.copy(x) if isinstance(x, mx.array) else x, cache.state))
 
-# %% ../nbs/11c_batch.ipynb #3fb47491
+# %% ../nbs/11c_batch.ipynb #c77a388e
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 def _alike(r): return [type(r).__name__, *r.state[:2], *r.state[8:]]      # what rows of one batch must agree in
 
@@ -39,7 +39,7 @@ class BatchPackedKVCache(PackedKVCache):
         self.left, self.todo, self.last, self.version = [0]*len(rows), None, None, 0
         self.rows, self.stack = _checked(rows), None
 
-# %% ../nbs/11c_batch.ipynb #a2c2dc24
+# %% ../nbs/11c_batch.ipynb #19d090ea
 def _checked(rows):
     "`rows`, if they can share a batch"
     for i, r in enumerate(rows):
@@ -53,7 +53,7 @@ def _checked(rows):
             _fail('rows', f"{r.dims} in {r.dtype}", f"the (B, H, D) and dtype of the others: {full[0].dims} in {full[0].dtype}")
     return rows
 
-# %% ../nbs/11c_batch.ipynb #3f68a7ec
+# %% ../nbs/11c_batch.ipynb #d876d97a
 @patch
 def _spans(self:BatchPackedKVCache, L):
     "For each row which of the next `L` tokens are real; counts them as seen"
@@ -66,7 +66,7 @@ def _spans(self:BatchPackedKVCache, L):
         out.append((a, b))
     return out
 
-# %% ../nbs/11c_batch.ipynb #4cfe23d6
+# %% ../nbs/11c_batch.ipynb #b085e178
 class _Batch:
     "One side of a batch: the handles of its rows, and the spans of their real tokens"
     def __init__(self, cache, rows, spans, olds, shape, dtype):
@@ -79,7 +79,7 @@ class _Batch:
 class BatchKeys(_Batch, PackedKeys): "The keys of a batch: (B, H, positions, D) in shape"
 class BatchValues(_Batch, PackedValues): "The values of a batch"
 
-# %% ../nbs/11c_batch.ipynb #e89683e2
+# %% ../nbs/11c_batch.ipynb #5aa21530
 @patch
 def _offsets(self:BatchPackedKVCache): return self.stack.offsets() if self.stack else [r.offset for r in self.rows]
 
@@ -101,7 +101,7 @@ def update_and_fetch(self:BatchPackedKVCache, keys, values):
     else: self.last = self._spread(keys, values)
     return self.last
 
-# %% ../nbs/11c_batch.ipynb #48994809
+# %% ../nbs/11c_batch.ipynb #72284b20
 @patch
 def _spread(self:BatchPackedKVCache, keys, values):
     "Each row takes its own tokens"
@@ -122,7 +122,7 @@ def _can_step(self:BatchPackedKVCache): return False      # replaced below
 @patch
 def _unstack(self:BatchPackedKVCache): pass
 
-# %% ../nbs/11c_batch.ipynb #eb6336b2
+# %% ../nbs/11c_batch.ipynb #07a03d1a
 @patch
 def make_mask(self:BatchPackedKVCache, N, window_size=None, return_array=False):
     """The mask for `N` queries about to be appended: None, 'causal' or a `Causal` with its window; with `return_array`
@@ -136,7 +136,7 @@ def make_mask(self:BatchPackedKVCache, N, window_size=None, return_array=False):
     old, left = (mx.array(x)[:, None, None, None] for x in (olds, self.left))
     return mask & (col >= max(olds) - old) & ((col < max(olds)) | (col >= max(olds) + left))
 
-# %% ../nbs/11c_batch.ipynb #d501fc2d
+# %% ../nbs/11c_batch.ipynb #188b777e
 def _row_mask(mask, i, span, old, most):
     "Row `i`'s part of `mask`: its queries, and the columns of its own tokens"
     if not isinstance(mask, mx.array): return mask
@@ -145,7 +145,7 @@ def _row_mask(mask, i, span, old, most):
     if m.shape[2] > 1: m = m[:, :, a:b]
     return mx.concatenate([m[..., most - old:most], m[..., most + a:most + b]], axis=-1)
 
-# %% ../nbs/11c_batch.ipynb #55bbf923
+# %% ../nbs/11c_batch.ipynb #c79b10ad
 @patch
 def attend(self:BatchKeys, q, values, *, scale, mask=None, sinks=None, softcap=None):
     "Attention of `q` (B, Hq, L, D) over a batch, as `kv_cache.attend`; (B, Hq, L, Dv), zeros where a query is padding"
@@ -158,7 +158,7 @@ def attend(self:BatchKeys, q, values, *, scale, mask=None, sinks=None, softcap=N
         out.append(o if b - a == L else mx.pad(o, [(0, 0), (0, 0), (a, L - b), (0, 0)]))
     return mx.concatenate(out, axis=0)
 
-# %% ../nbs/11c_batch.ipynb #d4c601b1
+# %% ../nbs/11c_batch.ipynb #5a0745f6
 @patch
 def _pairs(self:BatchPackedKVCache, keys, values):
     "The (k, v) handles of each row"
@@ -166,7 +166,7 @@ def _pairs(self:BatchPackedKVCache, keys, values):
     self._unstack()
     return [r.keys_and_values() for r in self.rows]
 
-# %% ../nbs/11c_batch.ipynb #d6531728
+# %% ../nbs/11c_batch.ipynb #3857d44c
 @patch(as_prop=True)
 def offset(self:BatchPackedKVCache):
     "An int32 array (B,): the position of the next token of each row, below 0 by the padding still to come"
@@ -183,7 +183,7 @@ def empty(self:BatchPackedKVCache):
     "Has no row a token yet?"
     return self.stack is None and all(r.empty() for r in self.rows)
 
-# %% ../nbs/11c_batch.ipynb #2ece0223
+# %% ../nbs/11c_batch.ipynb #7ec3858d
 def _counts(name, x, B):
     "`x` as a list of `B` whole numbers from 0"
     x = x.tolist() if isinstance(x, mx.array) else list(x)
@@ -207,7 +207,7 @@ def finalize(self:BatchPackedKVCache):
     "End the padding on the right"
     self.todo = None
 
-# %% ../nbs/11c_batch.ipynb #6786aad3
+# %% ../nbs/11c_batch.ipynb #8d38f482
 @patch(cls_method=True)
 def merge(cls:BatchPackedKVCache, caches):
     "One batch of `caches`, each of one row; they stay as they are"
@@ -221,7 +221,7 @@ def extract(self:BatchPackedKVCache, idx):
     "Row `idx` as a cache of its own"
     return self.stack.row(idx) if self.stack else fork(self.rows[idx])
 
-# %% ../nbs/11c_batch.ipynb #525edd08
+# %% ../nbs/11c_batch.ipynb #70e07ecd
 @patch
 def filter(self:BatchPackedKVCache, batch_indices):
     "Keep the rows `batch_indices`, in that order"
@@ -233,7 +233,7 @@ def filter(self:BatchPackedKVCache, batch_indices):
     if self.stack: self.stack.filter(keep)
     else: self.rows = [self.rows[i] if keep.index(i) == n else fork(self.rows[i]) for n, i in enumerate(keep)]
 
-# %% ../nbs/11c_batch.ipynb #4c3505c7
+# %% ../nbs/11c_batch.ipynb #2cce0d1b
 @patch
 def extend(self:BatchPackedKVCache, other):
     "Append the rows of the batch `other`, which stays as it is"
@@ -245,7 +245,7 @@ def extend(self:BatchPackedKVCache, other):
     self.left += other.left
     self.version += 1; self.last = None
 
-# %% ../nbs/11c_batch.ipynb #5a815e73
+# %% ../nbs/11c_batch.ipynb #296700f8
 @patch(as_prop=True)
 def max_trim(self:BatchPackedKVCache):
     "The most tokens that `trim` can take back from every row"
@@ -266,7 +266,7 @@ def trim(self:BatchPackedKVCache, n):
     for r in self.rows: r.trim(n)
     return n
 
-# %% ../nbs/11c_batch.ipynb #fdb92826
+# %% ../nbs/11c_batch.ipynb #72049ff5
 def _get_state(self):
     return [[[r.state, type(r).__name__] for r in self._each()], self.left, self.todo]
 
@@ -281,7 +281,7 @@ mlx_cache.BatchPackedKVCache = BatchPackedKVCache
 @patch
 def __deepcopy__(self:BatchPackedKVCache, memo): return fork(self)
 
-# %% ../nbs/11c_batch.ipynb #97dcaef7
+# %% ../nbs/11c_batch.ipynb #a6f74e91
 def _sum(name, doc):
     return property(lambda self: sum(getattr(r, name) for r in self._each()), doc=doc)
 
@@ -304,7 +304,7 @@ def keys_and_values(self:BatchPackedKVCache):
     if self.last is None: _fail('cache', "without an update since its rows changed", "one update_and_fetch first")
     return self.last
 
-# %% ../nbs/11c_batch.ipynb #08fd7c17
+# %% ../nbs/11c_batch.ipynb #6f8e08c3
 def _pad2(x, n):
     "`x` (1, H, m, D) with zeros up to `n` tokens"
     return x if x.shape[2] == n else mx.pad(x, [(0, 0), (0, 0), (0, n - x.shape[2]), (0, 0)])
@@ -314,7 +314,7 @@ def _join(xs):
     n = max(x.shape[2] for x in xs)
     return mx.concatenate([_pad2(x, n) for x in xs], axis=0)
 
-# %% ../nbs/11c_batch.ipynb #3b99217d
+# %% ../nbs/11c_batch.ipynb #67b1a943
 _COUNTS = ('packed', 'rest', 'exact', 'lost')
 
 class _Stack:
@@ -333,7 +333,7 @@ class _Stack:
     @property
     def g(self): return self.like.g
 
-# %% ../nbs/11c_batch.ipynb #f6a34f45
+# %% ../nbs/11c_batch.ipynb #10bf8781
 @patch
 def _exact(self:_Stack, rows):
     "The exact parts of `rows`: `wait` and `before` (B, H, g, D), `first` (B, H, F, D), each a (k, v) pair"
@@ -349,7 +349,7 @@ def _exact(self:_Stack, rows):
 
 def _half(dtype): return mx.bfloat16 if dtype == mx.bfloat16 else mx.float16
 
-# %% ../nbs/11c_batch.ipynb #d489e6bc
+# %% ../nbs/11c_batch.ipynb #e30231f4
 @patch
 def row(self:_Stack, i):
     "Row `i` as a cache of its own"
@@ -360,7 +360,7 @@ def row(self:_Stack, i):
     conf, ring = self.like.state[:2]
     return type(self.like).from_state([conf, ring, n, [[mx.contiguous(a[i:i+1]) for a in b.p[:3]] for b in self.bufs], halves, first, self.dtype])
 
-# %% ../nbs/11c_batch.ipynb #49f3fc18
+# %% ../nbs/11c_batch.ipynb #807b07d5
 @patch
 def step(self:_Stack, kv):
     "Append one 16-bit token a row: `kv` is a pair of (B, H, 1, D)"
@@ -372,7 +372,7 @@ def step(self:_Stack, kv):
     for i, n in enumerate(self.rest):
         if n == self.g: self._close(i)
 
-# %% ../nbs/11c_batch.ipynb #2628432b
+# %% ../nbs/11c_batch.ipynb #1ba7c313
 @patch
 def _close(self:_Stack, i):
     "Pack row `i`'s waiting block"
@@ -393,7 +393,7 @@ def _close(self:_Stack, i):
 def _first(self:_Stack, i, kv):
     for f, x in zip(self.first, kv): f[i:i+1] = x
 
-# %% ../nbs/11c_batch.ipynb #08f5b4f3
+# %% ../nbs/11c_batch.ipynb #e40e36b9
 @functools.lru_cache(64)
 def _visible(held, skip, rest, F, N, R):
     "A mask (B, 1, 1, F + N + R) for one query a row; None when all is visible"
@@ -405,7 +405,7 @@ def _visible(held, skip, rest, F, N, R):
     mx.eval(out)
     return out
 
-# %% ../nbs/11c_batch.ipynb #7551c114
+# %% ../nbs/11c_batch.ipynb #448c66d3
 @patch
 def _sight(self:_Stack, window):
     "For each row: first packed token in sight, waiting tokens out of sight, exact first tokens, and those of them out of sight"
@@ -417,7 +417,7 @@ def _sight(self:_Stack, window):
         out.append((min(lo, p), lo - min(lo, p), h, min(drop, h)))
     return map(tuple, zip(*out))
 
-# %% ../nbs/11c_batch.ipynb #f84d6b30
+# %% ../nbs/11c_batch.ipynb #7e817a41
 @functools.lru_cache(64)
 def _visible(skips, rests, held, drops, F, N, R):
     "A mask (B, 1, 1, F + N + R) for one query a row; None when all of `first` and `recent` is in sight"
@@ -429,7 +429,7 @@ def _visible(skips, rests, held, drops, F, N, R):
     mx.eval(out)
     return out
 
-# %% ../nbs/11c_batch.ipynb #15bac280
+# %% ../nbs/11c_batch.ipynb #e4d62a93
 @patch
 def attend(self:_Stack, q, mask, *, scale, sinks=None, softcap=None):
     "Attention of one query a row, `q` (B, Hq, 1, D), over the stack"
@@ -442,7 +442,7 @@ def attend(self:_Stack, q, mask, *, scale, sinks=None, softcap=None):
                   group_size=both(lambda b: b.group_size), bits=both(lambda b: b.bits))
     return turn(o) if self.like.turned else o
 
-# %% ../nbs/11c_batch.ipynb #29a79ca9
+# %% ../nbs/11c_batch.ipynb #12509a2b
 @patch
 def _arrays(self:_Stack, f, *others):
     "Replace every array by `f` of it and those of `others`"
@@ -463,7 +463,7 @@ def extend(self:_Stack, other):
     self._arrays(lambda *xs: _join(xs), other)
     for n in (*_COUNTS, 'held'): setattr(self, n, getattr(self, n) + getattr(other, n))
 
-# %% ../nbs/11c_batch.ipynb #c57deae8
+# %% ../nbs/11c_batch.ipynb #6910298b
 @patch
 def offsets(self:_Stack):
     "Tokens seen, row by row"
@@ -474,7 +474,7 @@ def nbytes(self:_Stack):
     "Bytes allocated"
     return sum(b.nbytes for b in self.bufs) + sum(x.nbytes for x in [*self.wait, *self.before, *(self.first or ())])
 
-# %% ../nbs/11c_batch.ipynb #a09b1431
+# %% ../nbs/11c_batch.ipynb #b0491784
 @patch
 def _can_step(self:BatchPackedKVCache):
     "Can the next single token of every row go to a stack?"
@@ -487,7 +487,7 @@ def _can_step(self:BatchPackedKVCache):
 def _unstack(self:BatchPackedKVCache):
     if self.stack: self.rows, self.stack = [self.stack.row(i) for i in range(len(self.left))], None
 
-# %% ../nbs/11c_batch.ipynb #cda314a8
+# %% ../nbs/11c_batch.ipynb #30cab594
 @patch
 def _step(self:BatchPackedKVCache, keys, values):
     "One token a row, into the stack"
@@ -497,7 +497,7 @@ def _step(self:BatchPackedKVCache, keys, values):
     B = len(self.left)
     return self._handles([None]*B, [(0, 1)]*B, olds, (keys, values))
 
-# %% ../nbs/11c_batch.ipynb #b0d004f7
+# %% ../nbs/11c_batch.ipynb #ff57a182
 class BatchSharedKeys(BatchKeys, SharedKeys): "The keys of a batch of shared caches"
 class BatchSharedValues(BatchValues, SharedValues): "The values of a batch of shared caches"
 

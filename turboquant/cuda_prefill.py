@@ -8,21 +8,21 @@ __all__ = ['FLASH_COMMON', 'FLASH_WORDS', 'FLASH_PLACE', 'FLASH_UNPACK', 'FLASH_
            'FLASH_HOPPER', 'prefill_work', 'wgmma', 'settle', 'flash_header', 'flash_body', 'flash_shared',
            'flash_fits', 'flash_plan', 'flash_flags', 'sdpa_flash', 'has_wgmma', 'sdpa_cuda_any', 'bench_chunk', 'main']
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #6c17555a
+# %% ../nbs/07a_nvidia_prefill.ipynb #e34b8d04
 import argparse, functools, hashlib, json, time
 import mlx.core as mx
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #61e65b47
+# %% ../nbs/07a_nvidia_prefill.ipynb #b08460af
 from .core import BACKENDS, _INPUTS, _inputs, _small, _types, merge_launch
 from .packing import pack, unpack
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #274414d7
+# %% ../nbs/07a_nvidia_prefill.ipynb #17a07d88
 def prefill_work(L, N, Hq, D, window=0):
     "Floating-point operations of causal attention of L queries, the last of N keys, over Hq heads of D dims"
     seen = sum(min(N - L + i + 1, window or N) for i in range(L))
     return 4 * Hq * D * seen
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #a4a5b81f
+# %% ../nbs/07a_nvidia_prefill.ipynb #0d8c6d47
 FLASH_COMMON = r"""
 typedef unsigned int uint;
 typedef unsigned short ushort;
@@ -45,7 +45,7 @@ DEVICE void meet(int id, int n) { asm volatile("bar.sync %0, %1;" :: "r"(id), "r
 DEVICE void tell(int id, int n) { asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(n) : "memory"); }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #bb1c27fe
+# %% ../nbs/07a_nvidia_prefill.ipynb #47bba2c9
 FLASH_WORDS = r"""
 // Eight 16-bit numbers, as four words; float32 is rounded on the way.
 template <class S> DEVICE uint4 eight(const S* from, int step, bool whole) {
@@ -89,20 +89,24 @@ template <int BITS, int n> DEVICE void codes(const uint* w, uint (&h)[n][4]) {
 }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #6772dbf4
+# %% ../nbs/07a_nvidia_prefill.ipynb #00cf309a
 FLASH_PLACE = r"""
 // Where chunk c (8 dims) of row r lies in a tile of 64-dim panels of `rows` rows: 128-byte rows, their 16-byte chunks swizzled.
 DEVICE int place(int rows, int r, int c) { return ((c >> 3) * rows + r) * 64 + ((c ^ r) & 7) * 8; }
 
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #5eeed067
+# %% ../nbs/07a_nvidia_prefill.ipynb #dd3caff7
 FLASH_UNPACK = r"""
 #define GROUP_ENDS asm volatile("cp.async.commit_group;" ::: "memory");
 #define GROUPS_LEFT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory");
 // 4 or 16 bytes from memory to shared memory, in the background.
-DEVICE void fetch4(void* to, const void* from) { asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(address_of(to)), "l"(from)); }
-DEVICE void fetch16(void* to, const void* from) { asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(address_of(to)), "l"(from)); }
+DEVICE void fetch4(uint to, const void* from) { asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(from)); }
+DEVICE void fetch16(uint to, const void* from) { asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to), "l"(from)); }
+// Shared memory by 32-bit addresses; pointers have 64 bits, and registers are dear.
+DEVICE void put16(uint to, uint4 x) { asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" :: "r"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory"); }
+DEVICE uint get4(uint from) { uint x; asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(from)); return x; }
+DEVICE uint4 get16(uint from) { uint4 x; asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(from)); return x; }
 
 // One thread's share of unpacking tiles of 64 keys. AXIS 2: one chunk of every KSTEP-th key; AXIS 1: four neighbouring
 // chunks, which share a scale. The words of 1 / BOXED of the items wait in slots of shared memory that are this thread's own,
@@ -111,18 +115,18 @@ template <int D, int BITS, int AXIS, int GROUP, int THREADS, int RING, int BOXED
   static constexpr int C = D / 8, W = BITS / 4, WIDE = AXIS == 1 ? 4 : 1, ITEMS = 64 * C / THREADS / WIDE, KSTEP = THREADS * WIDE / C;
   static constexpr int BLOCKS = AXIS == 2 && GROUP == 32 ? 2 : 1, PER = WIDE * W, IN_BOX = ITEMS / BOXED;                       // words an item
   const uint* codes_at; const S* scales; const S* biases;
-  uint* box;
+  uint box;
   int cn, cd, sn, sd, bn, bd, N, key0, c, to0;
   bool whole, whole_scales;
   uint w[BOXED == 1 ? 1 : (ITEMS - IN_BOX) * PER];
   uint4 s8[BLOCKS], b8[BLOCKS];
   S s1[ITEMS], b1[ITEMS];
 
-  DEVICE void begin(uint p, uint* boxes) {                      // thread p of THREADS
+  DEVICE void begin(uint p, uint boxes) {                      // thread p of THREADS
     c = AXIS == 1 ? p / 8 % (C / 4) * 4 : p % C; key0 = AXIS == 1 ? p % 8 + p / 8 / (C / 4) * 8 : p / C;
-    to0 = (c >> 3) * 4096 + key0 * 64 + ((c ^ key0) & 7) * 8;  // place(64, key0, c); the others differ by constants, and by bits of an exclusive or
+    to0 = 2 * place(64, key0, c);                              // in bytes; the others differ by constants, and by bits of an exclusive or
     codes_at += c * W * cd; scales += (AXIS == 1 ? c * 8 / GROUP : c * 8) * sd; biases += (AXIS == 1 ? c * 8 / GROUP : c * 8) * bd;
-    box = boxes + (AXIS == 1 ? 4 : 1) * p;
+    box = boxes + (AXIS == 1 ? 16 : 4) * p;
   }
   DEVICE int slot(int n) const { return RING ? (n >= N ? n - N : n) : min(n, N - 1); }
 
@@ -142,29 +146,29 @@ template <int D, int BITS, int AXIS, int GROUP, int THREADS, int RING, int BOXED
     UNROLL for (int i = 0; i < ITEMS; i++) {
       const uint* from = codes_at + slot(n0 + key0 + i * KSTEP) * cn;
       if (AXIS == 1 && whole) UNROLL for (int x = 0; x < W; x++) {
-        if (BOXED == 1 || i < IN_BOX) fetch16(box + (i * W + x) * 4 * THREADS, from + 4 * x);
+        if (BOXED == 1 || i < IN_BOX) fetch16(box + (i * W + x) * 16 * THREADS, from + 4 * x);
         else {
           const uint4 four = reinterpret_cast<const uint4*>(from)[x];
           uint* to = w + ((i - IN_BOX) * W + x) * 4;
           to[0] = four.x; to[1] = four.y; to[2] = four.z; to[3] = four.w;
         }
       } else UNROLL for (int x = 0; x < PER; x++) {
-        if (BOXED == 1 || i < IN_BOX) fetch4(AXIS == 1 ? box + (i * W + x / 4) * 4 * THREADS + x % 4 : box + (i * W + x) * THREADS, from + x * cd);
+        if (BOXED == 1 || i < IN_BOX) fetch4(box + (AXIS == 1 ? (i * W + x / 4) * 16 * THREADS + x % 4 * 4 : (i * W + x) * 4 * THREADS), from + x * cd);
         else w[(i - IN_BOX) * PER + x] = from[x * cd];
       }
     }
   }
   // Words are read eight chunks at a time before any is stored: a read would have to wait for a store it might depend on.
-  template <bool ALL> DEVICE void store_some(__half* to, int j0, int j1) {
+  template <bool ALL> DEVICE void store_some(uint to, int j0, int j1) {
     constexpr int AT_ONCE = ITEMS * WIDE < 8 ? ITEMS : 8 / WIDE;                      // items read at once
     uint s[4], b[4];
     UNROLL for (int i0 = 0; i0 < ITEMS; i0 += AT_ONCE) {
       uint some[AT_ONCE * PER];
       UNROLL for (int i = 0; i < AT_ONCE; i++)
         if (BOXED > 1 && i0 + i >= IN_BOX) UNROLL for (int x = 0; x < PER; x++) some[i * PER + x] = w[(i0 + i - IN_BOX) * PER + x];
-        else if (AXIS == 2) UNROLL for (int x = 0; x < W; x++) some[i * PER + x] = box[((i0 + i) * W + x) * THREADS];
+        else if (AXIS == 2) UNROLL for (int x = 0; x < W; x++) some[i * PER + x] = get4(box + ((i0 + i) * W + x) * 4 * THREADS);
         else UNROLL for (int x = 0; x < W; x++) {
-          const uint4 four = *reinterpret_cast<const uint4*>(box + ((i0 + i) * W + x) * 4 * THREADS);
+          const uint4 four = get16(box + ((i0 + i) * W + x) * 16 * THREADS);
           uint* into = some + i * PER + 4 * x;
           into[0] = four.x; into[1] = four.y; into[2] = four.z; into[3] = four.w;
         }
@@ -188,12 +192,12 @@ template <int D, int BITS, int AXIS, int GROUP, int THREADS, int RING, int BOXED
           const int k = (i0 + (z + a) / WIDE) * KSTEP, y = (z + a) % WIDE;             // its key, less key0
           uint4 r = make_uint4(h[a][0], h[a][1], h[a][2], h[a][3]);
           if (!ALL && (k < j0 - key0 || k >= j1 - key0)) r = make_uint4(0, 0, 0, 0);     // a slot not in use may hold anything
-          *reinterpret_cast<uint4*>(to + ((to0 ^ (((k & 7) ^ y) * 8)) + k * 64)) = r;
+          put16(to + (to0 ^ (((k & 7) ^ y) * 16)) + k * 128, r);
         }
       }
     }
   }
-  DEVICE void store(__half* to, int j0, int j1) { if (j1 - j0 == 64) store_some<true>(to, 0, 64); else store_some<false>(to, j0, j1); }
+  DEVICE void store(uint to, int j0, int j1) { if (j1 - j0 == 64) store_some<true>(to, 0, 64); else store_some<false>(to, j0, j1); }
 };
 #define UNPACKER(x, D, BITS, AXIS, GROUP, BOXED, S, boxes) \
   Unpacker<D, BITS, AXIS, GROUP, PT, RING, BOXED, S> x##u; \
@@ -206,7 +210,7 @@ template <int D, int BITS, int AXIS, int GROUP, int THREADS, int RING, int BOXED
 
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #ab11a362
+# %% ../nbs/07a_nvidia_prefill.ipynb #aea11986
 FLASH_EXACT = r"""
 // Keys or values that were never packed: 64 rows from row n0 on, zeros from row j1 on.
 template <int D, int THREADS, class S> DEVICE void exact(__half* to, const S* from, int sn, int sd, int n0, int j1, int p) {
@@ -220,7 +224,7 @@ template <int D, int THREADS, class S> DEVICE void exact(__half* to, const S* fr
 }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #55aea01e
+# %% ../nbs/07a_nvidia_prefill.ipynb #10d8680d
 FLASH_SETUP = r"""
   constexpr int CONS = 64 * 2 * 2, PT = 128, ALL = CONS + PT;      // threads that multiply, that unpack, both
   constexpr int WGD = ROWS == 64 ? 2 : 1;                               // warpgroups that share the dims of 64 rows
@@ -237,7 +241,7 @@ FLASH_SETUP = r"""
   __half* vs = ks + KS * 64 * DK;                                       // VS x 64 x DV: values
   __half* ps = vs + VS * 64 * DV;                                       // 64 x 64, when two warpgroups share rows
   float* tops = reinterpret_cast<float*>(ps + (WGD == 2 ? 64 * 64 : 0));   // 2 x 64
-  uint* boxes = reinterpret_cast<uint*>(tops + 128);                    // words of keys and values on their way: 2 D BITS of each
+  const uint boxes = address_of(tops + 128);                            // words of keys and values on their way: 2 D BITS of each
 
   // The row of keys: F exact, then the packed positions [begin, end), then R exact; in tiles of 64.
   const int begin = start[b], end = RING ? int(length[b]) : min(int(length[b]), N);
@@ -261,12 +265,12 @@ FLASH_SETUP = r"""
   enum { FULL_K = 1, FREE_K = 3, FULL_V = 5, FREE_V = 7, PAIR = 9 };    // numbers of the barriers
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #bd00110c
+# %% ../nbs/07a_nvidia_prefill.ipynb #5e988925
 FLASH_PRODUCE = r"""
   if (tid >= CONS) {
     LESS_REGISTERS
     UNPACKER(k, DK, KBITS, KAXIS, KG, KBOXED, KT, boxes)
-    UNPACKER(v, DV, VBITS, VAXIS, VG, 1, VT, boxes + 2 * DK * KBITS / KBOXED)
+    UNPACKER(v, DV, VBITS, VAXIS, VG, 1, VT, boxes + 8 * DK * KBITS / KBOXED)
     if (it0 < it1 && IS_PACKED(it0)) { ku.load_codes(SLOT(it0)); ku.load_scales(SLOT(it0)); }
     GROUP_ENDS
     if (it0 < it1 && IS_PACKED(it0)) vu.load_codes(SLOT(it0));
@@ -279,7 +283,7 @@ FLASH_PRODUCE = r"""
       if (isP) {
         vu.load_scales(SLOT(it));                 // long before the fence, which waits for loads still on their way
         GROUPS_LEFT(1)
-        ku.store(to_k, j0, j1);
+        ku.store(address_of(to_k), j0, j1);
       }
       else if (isF) { PART(first_k) exact<DK, PT>(to_k, first_k_at, first_k_n, first_k_d, off, j1, tid - CONS); }
       else { PART(recent_k) exact<DK, PT>(to_k, recent_k_at, recent_k_n, recent_k_d, off, j1, tid - CONS); }
@@ -289,7 +293,7 @@ FLASH_PRODUCE = r"""
       GROUP_ENDS
       if (n >= VS) meet(FREE_V + sv, ALL);
       if (next) ku.load_scales(SLOT(it + 1));
-      if (isP) { GROUPS_LEFT(1) vu.store(to_v, j0, j1); }
+      if (isP) { GROUPS_LEFT(1) vu.store(address_of(to_v), j0, j1); }
       else if (isF) { PART(first_v) exact<DV, PT>(to_v, first_v_at, first_v_n, first_v_d, off, j1, tid - CONS); }
       else { PART(recent_v) exact<DV, PT>(to_v, recent_v_at, recent_v_n, recent_v_d, off, j1, tid - CONS); }
       PUBLISH
@@ -301,10 +305,10 @@ FLASH_PRODUCE = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #68469b61
-FLASH_REGISTERS = {256: (208, 88), 512: (192, 120)}      # head dim: (a consumer's, the producer's); smaller ones need no exchange
+# %% ../nbs/07a_nvidia_prefill.ipynb #9fcca600
+FLASH_REGISTERS = {256: (208, 88), 512: (184, 136)}      # head dim: (a consumer's, the producer's); smaller ones need no exchange
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #6ccd4dba
+# %% ../nbs/07a_nvidia_prefill.ipynb #3db96526
 FLASH_QUERIES = r"""
   MORE_REGISTERS
   const int wg = __shfl_sync(~0u, tid / 128, 0), rw = WGD == 1 ? 64 * wg : 0, dw = WGD == 1 ? 0 : wg;      // this warpgroup's rows, and its half
@@ -330,7 +334,7 @@ FLASH_QUERIES = r"""
   UNROLL for (int i = 0; i < DW / 2; i++) o[i / OH][i % OH] = 0;
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #12dbb92d
+# %% ../nbs/07a_nvidia_prefill.ipynb #c262aa9d
 FLASH_SOFTMAX = r"""
 #define SOFTMAX(it) { \
     TILE(it) \
@@ -376,7 +380,7 @@ FLASH_SOFTMAX = r"""
     }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #5c70eace
+# %% ../nbs/07a_nvidia_prefill.ipynb #437100da
 FLASH_LOOP = r"""
   uint p[WGD == 1 ? NS / 4 : 1];
   if (it0 < it1) {
@@ -414,7 +418,7 @@ FLASH_LOOP = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #27f7a878
+# %% ../nbs/07a_nvidia_prefill.ipynb #36b22c10
 FLASH_OUT = r"""
   UNROLL for (int r = 0; r < 2; r++) {
     const int row = row0 + mine + 8 * r, head = hk * G + row % G;
@@ -433,7 +437,7 @@ FLASH_OUT = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #2de2e968
+# %% ../nbs/07a_nvidia_prefill.ipynb #eb0d6b01
 FLASH_PARTS = r"""
   UNROLL for (int r = 0; r < 2; r++) {
     const int row = row0 + mine + 8 * r;
@@ -447,7 +451,7 @@ FLASH_PARTS = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #aaf78b03
+# %% ../nbs/07a_nvidia_prefill.ipynb #38dfc30f
 FLASH_HOPPER = r"""
 #define PUBLISH asm volatile("fence.proxy.async.shared::cta;" ::: "memory");      // what was stored, the tensor cores may read
 #define COMMIT asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -473,7 +477,7 @@ DEVICE uint matrix(const __half* p, int step) {
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #82083807
+# %% ../nbs/07a_nvidia_prefill.ipynb #a97e8cde
 def wgmma(n, a, trans):
     "Text of `wgmma_<a><trans>`: d (64 x n) += A (64 x 16; 's': shared, 'r': registers) B (16 x n, shared; trans 1: n lies first)"
     k = n // 2
@@ -487,14 +491,14 @@ def wgmma(n, a, trans):
             f'    "wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16 {{{d}}}, {A}, y, p, {flags};}}"\n'
             f'    : {outs} : {ins}, "r"(b), "r"(add));\n}}\n')
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #efd1b594
+# %% ../nbs/07a_nvidia_prefill.ipynb #0306e53e
 def settle(n):
     "Text of `settle<LEFT>(d)`: wait until all but the newest LEFT groups of products are done; d is 64 x n"
     k = n // 2
     return (f'template <int LEFT> DEVICE void settle(float (&d)[{k}]) {{ asm volatile("wgmma.wait_group.sync.aligned %{k};" : '
             + ', '.join(f'"+f"(d[{i}])' for i in range(k)) + ' : "n"(LEFT) : "memory"); }\n')
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #a5b3a74e
+# %% ../nbs/07a_nvidia_prefill.ipynb #bcfe9e9e
 _VALUES = {'r': '#define VALUES_FROM UNROLL for (int x = 0; x < 4; x++) UNROLL for (int y = 0; y < DW / 2 / OH; y++) wgmma_r1(o[y], p + 4 * x, b_ + x * 128 + y * 1024, 1);\n',
            's': '#define VALUES_FROM const uint a_ = matrix(ps, 16); UNROLL for (int x = 0; x < 4; x++) wgmma_s1(o[0], a_ + 2 * x, b_ + x * 128, 1);\n'}
 
@@ -509,7 +513,7 @@ def flash_header(D):
             f"#define LESS_REGISTERS {change('dec', less) if less else ''}\n#define MORE_REGISTERS {change('inc', more) if more else ''}\n"
             '#undef __global__\n#define __global__ __attribute__((global)) __launch_bounds__(384, 1)\n')
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #d69e34fa
+# %% ../nbs/07a_nvidia_prefill.ipynb #95d83ffb
 _STRIDED = _INPUTS[1:12]
 
 def flash_body(parts=False):
@@ -517,7 +521,7 @@ def flash_body(parts=False):
     names = '  // ' + ' '.join(n + '_strides' for n in _STRIDED) + '\n'              # MLX passes the strides that are named
     return names + FLASH_SETUP + FLASH_PRODUCE + FLASH_QUERIES + FLASH_LOOP + (FLASH_PARTS if parts else FLASH_OUT)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #82eee3e7
+# %% ../nbs/07a_nvidia_prefill.ipynb #014b5aad
 def _one(axis, bits): return axis in (-1, -2) and bits in (4, 8)
 
 def flash_shared(D, bits=(4, 4)):
@@ -533,7 +537,7 @@ def flash_fits(c):
     return (sixteen and plain and c.Dk == c.Dv and c.Dk in (64, 128, 256, 512) and flash_shared(c.Dk, c.bits) <= 227 * 1024
             and c.G * c.L > 16 and not (c.ring and c.N % 64))
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #4a232b72
+# %% ../nbs/07a_nvidia_prefill.ipynb #480aef7d
 def flash_plan(c, sms=132):
     "(row tiles, splits of the keys) for a `Call` on `sms` multiprocessors"
     tiles = -(-c.G * c.L // (64 if c.Dk == 512 else 128))
@@ -541,7 +545,7 @@ def flash_plan(c, sms=132):
     most = 2**25 // (4 * c.B * c.Hq * c.L * (c.Dv + 2))
     return tiles, max(1, min(sms // (tiles * c.B * c.Hkv), keys // 512, most))
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #8b93ef01
+# %% ../nbs/07a_nvidia_prefill.ipynb #e4aa5fb8
 def flash_flags(c):
     "The constants of the text for a `Call`"
     one, mask = (1 if c.Dk == 512 else 2), 0 if c.mask is None else 1 if c.mask.dtype == mx.bool_ else 2
@@ -550,7 +554,7 @@ def flash_flags(c):
                 WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, SINKS=int(c.sinks is not None),
                 KT=c.k.scales.dtype, VT=c.v.scales.dtype, QT=c.q.dtype)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #3af7e41a
+# %% ../nbs/07a_nvidia_prefill.ipynb #8a9ac1c8
 @functools.lru_cache(None)
 def _flash_kernel(D, parts, types, shared):
     header, body = flash_header(D), flash_body(parts)
@@ -559,7 +563,7 @@ def _flash_kernel(D, parts, types, shared):
     return mx.fast.cuda_kernel(name=f'flash_{types}_{shared}_{int(parts)}_{h}', input_names=list(ins), output_names=list(outs),
                                source=body, header=header, ensure_row_contiguous=False, shared_memory=shared)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #1c4eaab8
+# %% ../nbs/07a_nvidia_prefill.ipynb #7ada6c9f
 def sdpa_flash(c, sms=132):
     "A `Call` with `flash_fits(c)` on a Hopper GPU: one launch, or with splits two"
     (tiles, splits), P = flash_plan(c, sms), c.B * c.Hq * c.L
@@ -572,7 +576,7 @@ def sdpa_flash(c, sms=132):
     from turboquant.cuda import CUDA_PRELUDE
     return merge_launch(c, parts, mx.fast.cuda_kernel, CUDA_PRELUDE)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #dd085530
+# %% ../nbs/07a_nvidia_prefill.ipynb #3934e234
 @functools.lru_cache(None)
 def has_wgmma():
     "Is MLX's GPU a Hopper (compute capability 9.0)? Later ones have other orders, earlier ones none"
@@ -586,7 +590,7 @@ def sdpa_cuda_any(c):
 
 if _before: BACKENDS['cuda'] = sdpa_cuda_any
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #9f6dc273
+# %% ../nbs/07a_nvidia_prefill.ipynb #3b113325
 def _timed(f, rounds=5):
     "(median seconds, bytes of temporaries beyond inputs and output) of a call"
     mx.eval(f()); mx.synchronize(); mx.clear_cache(); mx.reset_peak_memory()
@@ -596,7 +600,7 @@ def _timed(f, rounds=5):
         size = y.nbytes; del y
     return sorted(took)[rounds // 2], max(0, mx.get_peak_memory() - before - size)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #778b186a
+# %% ../nbs/07a_nvidia_prefill.ipynb #8a33ea9a
 def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True):
     """One causal chunk, float16: {way: dict(seconds, tflops, temporaries)} for ours, and with `theirs` MLX's SDPA
     on the same keys unpacked beforehand, and dequantise + SDPA."""
@@ -616,7 +620,7 @@ def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True):
         s, extra = _timed(g, rounds); out[n] = dict(seconds=s, tflops=work / s / 1e12, temporaries=extra)
     return out
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #fba58ded
+# %% ../nbs/07a_nvidia_prefill.ipynb #000c7460
 def main(argv=None):
     "python -m turboquant.cuda_prefill: the chapter's shapes through MLX"
     p = argparse.ArgumentParser('turboquant.cuda_prefill', description='Time a causal chunk of 2048 queries, float16, on the device MLX finds.')
@@ -631,5 +635,5 @@ def main(argv=None):
     if a.json: json.dump(dict(device=str(mx.default_device()), rows=rows), open(a.json, 'w'), indent=1)
     return rows
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #9f021560
+# %% ../nbs/07a_nvidia_prefill.ipynb #0e722b84
 if __name__ == '__main__' and '__file__' in globals(): main()

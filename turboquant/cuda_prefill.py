@@ -8,21 +8,22 @@ __all__ = ['FLASH_COMMON', 'FLASH_WORDS', 'FLASH_PLACE', 'FLASH_UNPACK', 'FLASH_
            'FLASH_HOPPER', 'prefill_work', 'wgmma', 'settle', 'flash_header', 'flash_body', 'flash_shared',
            'flash_fits', 'flash_plan', 'flash_flags', 'sdpa_flash', 'has_wgmma', 'sdpa_cuda_any', 'bench_chunk', 'main']
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #e34b8d04
+# %% ../nbs/07a_nvidia_prefill.ipynb #1a44ed7f
 import argparse, functools, hashlib, json, time
 import mlx.core as mx
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #b08460af
+# %% ../nbs/07a_nvidia_prefill.ipynb #b16445d1
 from .core import BACKENDS, _INPUTS, _inputs, _small, _types, merge_launch
+from .cuda import CUDA_PRELUDE
 from .packing import pack, unpack
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #17a07d88
+# %% ../nbs/07a_nvidia_prefill.ipynb #c94e9ec3
 def prefill_work(L, N, Hq, D, window=0):
     "Floating-point operations of causal attention of L queries, the last of N keys, over Hq heads of D dims"
     seen = sum(min(N - L + i + 1, window or N) for i in range(L))
     return 4 * Hq * D * seen
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #0d8c6d47
+# %% ../nbs/07a_nvidia_prefill.ipynb #2f9cd30c
 FLASH_COMMON = r"""
 typedef unsigned int uint;
 typedef unsigned short ushort;
@@ -45,7 +46,7 @@ DEVICE void meet(int id, int n) { asm volatile("bar.sync %0, %1;" :: "r"(id), "r
 DEVICE void tell(int id, int n) { asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(n) : "memory"); }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #47bba2c9
+# %% ../nbs/07a_nvidia_prefill.ipynb #ac246257
 FLASH_WORDS = r"""
 // Eight 16-bit numbers, as four words; float32 is rounded on the way.
 template <class S> DEVICE uint4 eight(const S* from, int step, bool whole) {
@@ -89,14 +90,14 @@ template <int BITS, int n> DEVICE void codes(const uint* w, uint (&h)[n][4]) {
 }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #00cf309a
+# %% ../nbs/07a_nvidia_prefill.ipynb #aa099a21
 FLASH_PLACE = r"""
 // Where chunk c (8 dims) of row r lies in a tile of 64-dim panels of `rows` rows: 128-byte rows, their 16-byte chunks swizzled.
 DEVICE int place(int rows, int r, int c) { return ((c >> 3) * rows + r) * 64 + ((c ^ r) & 7) * 8; }
 
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #dd3caff7
+# %% ../nbs/07a_nvidia_prefill.ipynb #68cf06e8
 FLASH_UNPACK = r"""
 #define GROUP_ENDS asm volatile("cp.async.commit_group;" ::: "memory");
 #define GROUPS_LEFT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory");
@@ -210,7 +211,7 @@ template <int D, int BITS, int AXIS, int GROUP, int THREADS, int RING, int BOXED
 
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #aea11986
+# %% ../nbs/07a_nvidia_prefill.ipynb #10e8221b
 FLASH_EXACT = r"""
 // Keys or values that were never packed: 64 rows from row n0 on, zeros from row j1 on.
 template <int D, int THREADS, class S> DEVICE void exact(__half* to, const S* from, int sn, int sd, int n0, int j1, int p) {
@@ -224,7 +225,7 @@ template <int D, int THREADS, class S> DEVICE void exact(__half* to, const S* fr
 }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #10d8680d
+# %% ../nbs/07a_nvidia_prefill.ipynb #b6209987
 FLASH_SETUP = r"""
   constexpr int CONS = 64 * 2 * 2, PT = 128, ALL = CONS + PT;      // threads that multiply, that unpack, both
   constexpr int WGD = ROWS == 64 ? 2 : 1;                               // warpgroups that share the dims of 64 rows
@@ -265,7 +266,7 @@ FLASH_SETUP = r"""
   enum { FULL_K = 1, FREE_K = 3, FULL_V = 5, FREE_V = 7, PAIR = 9 };    // numbers of the barriers
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #5e988925
+# %% ../nbs/07a_nvidia_prefill.ipynb #a45ebdb1
 FLASH_PRODUCE = r"""
   if (tid >= CONS) {
     LESS_REGISTERS
@@ -305,10 +306,10 @@ FLASH_PRODUCE = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #9fcca600
+# %% ../nbs/07a_nvidia_prefill.ipynb #46823fe7
 FLASH_REGISTERS = {256: (208, 88), 512: (184, 136)}      # head dim: (a consumer's, the producer's); smaller ones need no exchange
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #3db96526
+# %% ../nbs/07a_nvidia_prefill.ipynb #d50d8ca7
 FLASH_QUERIES = r"""
   MORE_REGISTERS
   const int wg = __shfl_sync(~0u, tid / 128, 0), rw = WGD == 1 ? 64 * wg : 0, dw = WGD == 1 ? 0 : wg;      // this warpgroup's rows, and its half
@@ -334,7 +335,7 @@ FLASH_QUERIES = r"""
   UNROLL for (int i = 0; i < DW / 2; i++) o[i / OH][i % OH] = 0;
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #c262aa9d
+# %% ../nbs/07a_nvidia_prefill.ipynb #1314beaa
 FLASH_SOFTMAX = r"""
 #define SOFTMAX(it) { \
     TILE(it) \
@@ -380,7 +381,7 @@ FLASH_SOFTMAX = r"""
     }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #437100da
+# %% ../nbs/07a_nvidia_prefill.ipynb #2c7cc688
 FLASH_LOOP = r"""
   uint p[WGD == 1 ? NS / 4 : 1];
   if (it0 < it1) {
@@ -418,7 +419,7 @@ FLASH_LOOP = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #36b22c10
+# %% ../nbs/07a_nvidia_prefill.ipynb #97d7552f
 FLASH_OUT = r"""
   UNROLL for (int r = 0; r < 2; r++) {
     const int row = row0 + mine + 8 * r, head = hk * G + row % G;
@@ -437,7 +438,7 @@ FLASH_OUT = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #eb0d6b01
+# %% ../nbs/07a_nvidia_prefill.ipynb #e692c007
 FLASH_PARTS = r"""
   UNROLL for (int r = 0; r < 2; r++) {
     const int row = row0 + mine + 8 * r;
@@ -451,7 +452,7 @@ FLASH_PARTS = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #38dfc30f
+# %% ../nbs/07a_nvidia_prefill.ipynb #65170830
 FLASH_HOPPER = r"""
 #define PUBLISH asm volatile("fence.proxy.async.shared::cta;" ::: "memory");      // what was stored, the tensor cores may read
 #define COMMIT asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -477,7 +478,7 @@ DEVICE uint matrix(const __half* p, int step) {
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #a97e8cde
+# %% ../nbs/07a_nvidia_prefill.ipynb #33d05327
 def wgmma(n, a, trans):
     "Text of `wgmma_<a><trans>`: d (64 x n) += A (64 x 16; 's': shared, 'r': registers) B (16 x n, shared; trans 1: n lies first)"
     k = n // 2
@@ -491,14 +492,14 @@ def wgmma(n, a, trans):
             f'    "wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16 {{{d}}}, {A}, y, p, {flags};}}"\n'
             f'    : {outs} : {ins}, "r"(b), "r"(add));\n}}\n')
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #0306e53e
+# %% ../nbs/07a_nvidia_prefill.ipynb #460e5169
 def settle(n):
     "Text of `settle<LEFT>(d)`: wait until all but the newest LEFT groups of products are done; d is 64 x n"
     k = n // 2
     return (f'template <int LEFT> DEVICE void settle(float (&d)[{k}]) {{ asm volatile("wgmma.wait_group.sync.aligned %{k};" : '
             + ', '.join(f'"+f"(d[{i}])' for i in range(k)) + ' : "n"(LEFT) : "memory"); }\n')
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #bcfe9e9e
+# %% ../nbs/07a_nvidia_prefill.ipynb #f9bf62e7
 _VALUES = {'r': '#define VALUES_FROM UNROLL for (int x = 0; x < 4; x++) UNROLL for (int y = 0; y < DW / 2 / OH; y++) wgmma_r1(o[y], p + 4 * x, b_ + x * 128 + y * 1024, 1);\n',
            's': '#define VALUES_FROM const uint a_ = matrix(ps, 16); UNROLL for (int x = 0; x < 4; x++) wgmma_s1(o[0], a_ + 2 * x, b_ + x * 128, 1);\n'}
 
@@ -513,7 +514,7 @@ def flash_header(D):
             f"#define LESS_REGISTERS {change('dec', less) if less else ''}\n#define MORE_REGISTERS {change('inc', more) if more else ''}\n"
             '#undef __global__\n#define __global__ __attribute__((global)) __launch_bounds__(384, 1)\n')
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #95d83ffb
+# %% ../nbs/07a_nvidia_prefill.ipynb #01f3e40e
 _STRIDED = _INPUTS[1:12]
 
 def flash_body(parts=False):
@@ -521,7 +522,7 @@ def flash_body(parts=False):
     names = '  // ' + ' '.join(n + '_strides' for n in _STRIDED) + '\n'              # MLX passes the strides that are named
     return names + FLASH_SETUP + FLASH_PRODUCE + FLASH_QUERIES + FLASH_LOOP + (FLASH_PARTS if parts else FLASH_OUT)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #014b5aad
+# %% ../nbs/07a_nvidia_prefill.ipynb #bd95cbdd
 def _one(axis, bits): return axis in (-1, -2) and bits in (4, 8)
 
 def flash_shared(D, bits=(4, 4)):
@@ -537,7 +538,7 @@ def flash_fits(c):
     return (sixteen and plain and c.Dk == c.Dv and c.Dk in (64, 128, 256, 512) and flash_shared(c.Dk, c.bits) <= 227 * 1024
             and c.G * c.L > 16 and not (c.ring and c.N % 64))
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #480aef7d
+# %% ../nbs/07a_nvidia_prefill.ipynb #aa45a559
 def flash_plan(c, sms=132):
     "(row tiles, splits of the keys) for a `Call` on `sms` multiprocessors"
     tiles = -(-c.G * c.L // (64 if c.Dk == 512 else 128))
@@ -545,7 +546,7 @@ def flash_plan(c, sms=132):
     most = 2**25 // (4 * c.B * c.Hq * c.L * (c.Dv + 2))
     return tiles, max(1, min(sms // (tiles * c.B * c.Hkv), keys // 512, most))
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #e4aa5fb8
+# %% ../nbs/07a_nvidia_prefill.ipynb #f8f4995e
 def flash_flags(c):
     "The constants of the text for a `Call`"
     one, mask = (1 if c.Dk == 512 else 2), 0 if c.mask is None else 1 if c.mask.dtype == mx.bool_ else 2
@@ -554,16 +555,16 @@ def flash_flags(c):
                 WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, SINKS=int(c.sinks is not None),
                 KT=c.k.scales.dtype, VT=c.v.scales.dtype, QT=c.q.dtype)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #8a9ac1c8
+# %% ../nbs/07a_nvidia_prefill.ipynb #237a06f1
 @functools.lru_cache(None)
 def _flash_kernel(D, parts, types, shared):
     header, body = flash_header(D), flash_body(parts)
-    h = hashlib.sha256((header + body).encode()).hexdigest()[:8]
+    h = hashlib.sha256((header + body + types + str(shared)).encode()).hexdigest()[:12]     # MLX caches by name, in files
     ins, outs = (_INPUTS, ('part_m', 'part_l', 'part_o')) if parts else ((*_INPUTS, 'sinks'), ('out',))
-    return mx.fast.cuda_kernel(name=f'flash_{types}_{shared}_{int(parts)}_{h}', input_names=list(ins), output_names=list(outs),
+    return mx.fast.cuda_kernel(name=f'flash_{h}', input_names=list(ins), output_names=list(outs),
                                source=body, header=header, ensure_row_contiguous=False, shared_memory=shared)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #7ada6c9f
+# %% ../nbs/07a_nvidia_prefill.ipynb #f3dc5786
 def sdpa_flash(c, sms=132):
     "A `Call` with `flash_fits(c)` on a Hopper GPU: one launch, or with splits two"
     (tiles, splits), P = flash_plan(c, sms), c.B * c.Hq * c.L
@@ -573,24 +574,23 @@ def sdpa_flash(c, sms=132):
     go = functools.partial(kernel, inputs=ins, template=list(flash_flags(c).items()), grid=(tiles * 384, c.B * c.Hkv, splits), threadgroup=(384, 1, 1))
     if splits == 1: return go(output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype])[0]
     parts = go(output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3)
-    from turboquant.cuda import CUDA_PRELUDE
     return merge_launch(c, parts, mx.fast.cuda_kernel, CUDA_PRELUDE)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #3934e234
+# %% ../nbs/07a_nvidia_prefill.ipynb #f56d55d3
 @functools.lru_cache(None)
 def has_wgmma():
     "Is MLX's GPU a Hopper (compute capability 9.0)? Later ones have other orders, earlier ones none"
-    return mx.default_device() != mx.cpu and mx.device_info().get('compute_capability_major') == 9
+    return mx.default_device() != mx.cpu and getattr(mx, 'device_info', dict)().get('compute_capability_major') == 9
 
-_before = BACKENDS.get('cuda')
+_before = BACKENDS['cuda']
 
 def sdpa_cuda_any(c):
     "A `Call` on NVIDIA: by the prefill text where it fits and the GPU is a Hopper, else by chapter 6b's"
     return sdpa_flash(c) if flash_fits(c) and has_wgmma() else _before(c)
 
-if _before: BACKENDS['cuda'] = sdpa_cuda_any
+BACKENDS['cuda'] = sdpa_cuda_any
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #3b113325
+# %% ../nbs/07a_nvidia_prefill.ipynb #98c708fa
 def _timed(f, rounds=5):
     "(median seconds, bytes of temporaries beyond inputs and output) of a call"
     mx.eval(f()); mx.synchronize(); mx.clear_cache(); mx.reset_peak_memory()
@@ -600,7 +600,7 @@ def _timed(f, rounds=5):
         size = y.nbytes; del y
     return sorted(took)[rounds // 2], max(0, mx.get_peak_memory() - before - size)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #8a33ea9a
+# %% ../nbs/07a_nvidia_prefill.ipynb #d1ec5646
 def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True):
     """One causal chunk, float16: {way: dict(seconds, tflops, temporaries)} for ours, and with `theirs` MLX's SDPA
     on the same keys unpacked beforehand, and dequantise + SDPA."""
@@ -620,7 +620,7 @@ def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True):
         s, extra = _timed(g, rounds); out[n] = dict(seconds=s, tflops=work / s / 1e12, temporaries=extra)
     return out
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #000c7460
+# %% ../nbs/07a_nvidia_prefill.ipynb #e1db837c
 def main(argv=None):
     "python -m turboquant.cuda_prefill: the chapter's shapes through MLX"
     p = argparse.ArgumentParser('turboquant.cuda_prefill', description='Time a causal chunk of 2048 queries, float16, on the device MLX finds.')
@@ -635,5 +635,5 @@ def main(argv=None):
     if a.json: json.dump(dict(device=str(mx.default_device()), rows=rows), open(a.json, 'w'), indent=1)
     return rows
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #0e722b84
+# %% ../nbs/07a_nvidia_prefill.ipynb #63081737
 if __name__ == '__main__' and '__file__' in globals(): main()

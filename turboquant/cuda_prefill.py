@@ -9,11 +9,11 @@ __all__ = ['FLASH_COMMON', 'FLASH_WORDS', 'FLASH_PLACE', 'FLASH_UNPACK', 'FLASH_
            'flash_fits', 'flash_plan', 'flash_flags', 'sdpa_flash', 'has_wgmma', 'sdpa_cuda_any', 'bench_chunk', 'main']
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #0e0e0dc5
-import argparse, functools, hashlib, json, time
+import argparse, functools, hashlib, json, time, warnings
 import mlx.core as mx
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #d58a8c89
-from .core import BACKENDS, _INPUTS, _inputs, _small, _types, merge_launch
+from .core import BACKENDS, _INPUTS, _inputs, _small, _types, check, merge_launch, sdpa_ops
 from .cuda import CUDA_PRELUDE
 from .packing import pack, unpack
 
@@ -582,11 +582,25 @@ def has_wgmma():
     "Is MLX's GPU a Hopper (compute capability 9.0)? Later ones have other orders, earlier ones none"
     return mx.default_device() != mx.cpu and getattr(mx, 'device_info', dict)().get('compute_capability_major') == 9
 
+@functools.lru_cache(None)
+def _proven(D, bits, groups, axes, dtype):
+    """Does the text compute right on this GPU? Tried once a kind, on a random call, against MLX operations;
+    False, with a warning, where it does not, and then chapter 6b's text runs"""
+    draw = lambda h, n: mx.random.normal((1, h, n, D), key=mx.random.key(n + h)).astype(dtype)
+    packed = [pack(draw(2, 200), bits=b, group_size=g, axis=a, dtype=dtype) for b, g, a in zip(bits, groups, axes)]
+    c = check(draw(4, 33), *packed, scale=D**-.5, mask='causal', bits=bits, group_size=groups)
+    try: far = mx.abs(sdpa_flash(c).astype(mx.float32) - sdpa_ops(c).astype(mx.float32)).max().item()
+    except (RuntimeError, ValueError) as e: far = str(e)[:200]
+    if isinstance(far, float) and far < (.06 if dtype == mx.bfloat16 else .01): return True
+    warnings.warn(f"turboquant: the tensor-core prefill text fails on this GPU ({far}); a slower one runs instead", stacklevel=2)
+    return False
+
 _before = BACKENDS['cuda']
 
 def sdpa_cuda_any(c):
     "A `Call` on NVIDIA: by the prefill text where it fits and the GPU is a Hopper, else by chapter 6b's"
-    return sdpa_flash(c) if flash_fits(c) and has_wgmma() else _before(c)
+    if not (flash_fits(c) and has_wgmma()): return _before(c)
+    return sdpa_flash(c) if _proven(c.Dk, c.bits, c.groups, (c.k.axis, c.v.axis), c.q.dtype) else _before(c)
 
 BACKENDS['cuda'] = sdpa_cuda_any
 

@@ -7,7 +7,7 @@ __all__ = ['KINDS', 'MORE', 'GEMMA4_31B', 'make', 'CodeBuffer', 'exact_state', '
            'CodecValues', 'CodecKVCache', 'caches', 'capture', 'layer_errors', 'measure_layers', 'layers_table',
            'measure_caches', 'stored', 'encode_speeds', 'append_speeds', 'main']
 
-# %% ../nbs/11a_codec_cache.ipynb #ae609f45
+# %% ../nbs/11a_codec_cache.ipynb #bf249d17
 import argparse, copy, functools, json, time
 import numpy as np
 import mlx.core as mx
@@ -15,7 +15,7 @@ import mlx_lm.models.cache as mlx_cache
 from fastcore.basics import patch
 from mlx.utils import tree_map
 
-# %% ../nbs/11a_codec_cache.ipynb #970c9ebc
+# %% ../nbs/11a_codec_cache.ipynb #cb557f0a
 from .codec import Codec, attend_state, cut, state_ops, tokens
 from .core import FLOATS
 from .kv_cache import Causal, PackedKeys, PackedKVCache, PackedValues, _fail, _half, _up
@@ -24,21 +24,21 @@ from .polarquant import PolarQuant
 from .qjl import QJL, Split, outliers
 from .turboquant import RotInt4, TurboQuant
 
-# %% ../nbs/11a_codec_cache.ipynb #e07be746
+# %% ../nbs/11a_codec_cache.ipynb #7c4b1142
 def _qjl_keys(dim, seed, sample):
     "QJL at 4 bits, an eighth of the channels, the largest of the sample, in a sketch of their own"
     n = max(1, dim//8)
     channels = range(n) if sample is None else outliers(sample, n)
     return Split(QJL(n, 3*dim//2, seed), QJL(dim - n, 5*dim//2, seed + 1), channels)
 
-# %% ../nbs/11a_codec_cache.ipynb #c2d6ce56
+# %% ../nbs/11a_codec_cache.ipynb #47172440
 def _turbo(bits, mode='mse', **kw):
     def make(dim, seed, sample):
         c = TurboQuant(dim, bits, mode, seed, **kw)
         return c if sample is None else c.fit(sample)
     return make
 
-# %% ../nbs/11a_codec_cache.ipynb #91376fd5
+# %% ../nbs/11a_codec_cache.ipynb #46af8a75
 def _rot(dim, seed, sample): return RotInt4(dim, seed=seed)
 def _polar(dim, seed, sample): return PolarQuant(dim, seed=seed)
 
@@ -51,7 +51,7 @@ KINDS = {'rot-int4':    (_rot, _rot),
          'turbo4-prod': (_turbo(4, 'prod'), _turbo(4)),
          'qjl':         (_qjl_keys, _rot)}
 
-# %% ../nbs/11a_codec_cache.ipynb #7e6f8bd1
+# %% ../nbs/11a_codec_cache.ipynb #bb618327
 def make(kind,          # a key of KINDS
          dim,           # head dim
          seed=0,        # of the random turns
@@ -61,7 +61,7 @@ def make(kind,          # a key of KINDS
     if kind not in KINDS: _fail('kind', repr(kind), f"one of {', '.join(KINDS)}")
     return KINDS[kind][bool(values)](dim, seed, sample)
 
-# %% ../nbs/11a_codec_cache.ipynb #09e8e5a7
+# %% ../nbs/11a_codec_cache.ipynb #97f2322a
 class CodeBuffer:
     "Codes of tokens `base` to `end` of a sequence, in arrays with room at the end"
     step = 256                                                # tokens that a buffer grows by, at least
@@ -76,7 +76,7 @@ class CodeBuffer:
         "The codes in use"
         return cut(self.c, 0, self.end - self.base)
 
-# %% ../nbs/11a_codec_cache.ipynb #ee155190
+# %% ../nbs/11a_codec_cache.ipynb #b726b48c
 @patch
 def _move(self:CodeBuffer, start, size):
     "New arrays of `size` tokens that begin with token `start`"
@@ -84,7 +84,7 @@ def _move(self:CodeBuffer, start, size):
     self.c = type(old)(*(mx.concatenate([a, mx.zeros((*a.shape[:2], size - a.shape[2], a.shape[3]), dtype=a.dtype)], axis=2) for a in old))
     self.base = start
 
-# %% ../nbs/11a_codec_cache.ipynb #e646f7a9
+# %% ../nbs/11a_codec_cache.ipynb #7914e12b
 @patch
 def append(self:CodeBuffer, c, needed=0):
     "Write the tokens of `c` behind the last; those before token `needed` may be forgotten"
@@ -98,7 +98,7 @@ def append(self:CodeBuffer, c, needed=0):
     for a, b in zip(self.c, c): a[:, :, have:have + n] = b
     self.end += n
 
-# %% ../nbs/11a_codec_cache.ipynb #b2464d58
+# %% ../nbs/11a_codec_cache.ipynb #b8ffcbfc
 def exact_state(q, k, v, scale, see=None, softcap=None):
     "The `State` of q (B, Hq, L, D) over a few exact keys and values (B, Hkv, n, D); `see` as `visible` returns it"
     (B, Hq, L, D), (_, H, n, Dv) = q.shape, v.shape
@@ -110,7 +110,7 @@ def exact_state(q, k, v, scale, see=None, softcap=None):
     state = update(empty_state((B, H, Hq//H*L), Dv), s.reshape(B, H, -1, n), f(v))
     return State(state.m.reshape(B, Hq, L), state.l.reshape(B, Hq, L), state.o.reshape(B, Hq, L, Dv))
 
-# %% ../nbs/11a_codec_cache.ipynb #d3bb2c98
+# %% ../nbs/11a_codec_cache.ipynb #4caa44f3
 def visible(mask, L, total, a, b):
     """Which of positions a to b of `total` the last L of them see: None for all, (L, b - a) booleans, or that part of an array mask.
     `mask`: None, 'causal' (a `Causal` brings its window), or an array over all positions."""
@@ -121,7 +121,7 @@ def visible(mask, L, total, a, b):
     here, at = mx.arange(total - L, total)[:, None], mx.arange(a, b)
     return at <= here if window is None else (at <= here) & (at > here - window)
 
-# %% ../nbs/11a_codec_cache.ipynb #3e95e69d
+# %% ../nbs/11a_codec_cache.ipynb #c630af2f
 def _tile(q): return max(32, min(2048, 2**24//max(1, q.shape[0]*q.shape[1]*q.shape[2])))
 
 def coded_state(q, keys, values, scale, mask, total, at, start, end, softcap=None):
@@ -136,7 +136,7 @@ def coded_state(q, keys, values, scale, mask, total, at, start, end, softcap=Non
         states.append(state_ops(q, keys, values, mask=see, start=a, length=b, **kw))
     return functools.reduce(merge, states)
 
-# %% ../nbs/11a_codec_cache.ipynb #a4569bcd
+# %% ../nbs/11a_codec_cache.ipynb #bdb136d8
 class CodecKeys(PackedKeys):
     "Keys of a `CodecKVCache`, to be read by `attend`: tokens `start` to `length` of the codes `c`, between exact ones"
     def __init__(self, cache, codec, c, start, length, first, recent, dtype, dim):
@@ -145,12 +145,12 @@ class CodecKeys(PackedKeys):
         self.shape, self.dtype, self.ndim, self.version = (*c[0].shape[:2], n, dim), dtype, 4, cache.version
     def __repr__(self): return f"{type(self).__name__}(shape={self.shape}, codec={self.codec!r})"
 
-# %% ../nbs/11a_codec_cache.ipynb #32e1d3ed
+# %% ../nbs/11a_codec_cache.ipynb #5dedbfc0
 class CodecValues(PackedValues):
     "Values of a `CodecKVCache`"
     __init__, __repr__ = CodecKeys.__init__, CodecKeys.__repr__
 
-# %% ../nbs/11a_codec_cache.ipynb #da8f1151
+# %% ../nbs/11a_codec_cache.ipynb #9fcebda6
 def _check_call(keys, q, values, mask, sinks):
     if not isinstance(values, CodecValues) or values.cache is not keys.cache: _fail('values', type(values).__name__, "the CodecValues of the same cache")
     if keys.version != keys.cache.version: _fail('keys', "older than the cache's last update", "what the last update_and_fetch or keys_and_values returned")
@@ -160,7 +160,7 @@ def _check_call(keys, q, values, mask, sinks):
     if isinstance(mask, str) and mask != 'causal': _fail('mask', repr(str(mask)), "'causal', an array or None")
     if sinks is not None and sinks.shape != (q.shape[1],): _fail('sinks', f"of shape {sinks.shape}", f"({q.shape[1]},)")
 
-# %% ../nbs/11a_codec_cache.ipynb #e44e81d0
+# %% ../nbs/11a_codec_cache.ipynb #8c1251c3
 @patch
 def attend(self:CodecKeys, q, values, *, scale, mask=None, sinks=None, softcap=None):
     "Attention of `q` (B, Hq, L, D) over these keys and their values: (B, Hq, L, Dv) in q's dtype. Arguments as `kv_cache.attend`."
@@ -176,7 +176,7 @@ def attend(self:CodecKeys, q, values, *, scale, mask=None, sinks=None, softcap=N
     if sinks is not None: s = merge(s, State(mx.broadcast_to(sinks.astype(mx.float32)[:, None], s.m.shape), mx.ones_like(s.l), mx.zeros_like(s.o)))
     return finish(s, q.dtype)
 
-# %% ../nbs/11a_codec_cache.ipynb #3d25a8ac
+# %% ../nbs/11a_codec_cache.ipynb #21d181df
 class CodecKVCache(PackedKVCache):
     """A KV cache on mlx-lm's protocol that stores keys with one codec and values with another; `attend` reads what it hands out.
     The `first` tokens stay in 16 bits for good, the newest `recent` until newer ones come. With `max_size`, all but the newest
@@ -200,7 +200,7 @@ class CodecKVCache(PackedKVCache):
         if max_size is not None and not whole(max_size, first + recent + 1): _fail('max_size', repr(max_size), f"None, or more than first + recent = {first + recent}")
         self._setup([k, v], first, recent, max_size, draft, seed)
 
-# %% ../nbs/11a_codec_cache.ipynb #8d55c184
+# %% ../nbs/11a_codec_cache.ipynb #45938314
 @patch
 def _setup(self:CodecKVCache, codecs, first, recent, max_size, draft, seed):
     self.codecs, self.nfirst, self.nrecent, self.max_size, self.draft, self.seed = codecs, first, recent, max_size, draft, seed
@@ -210,13 +210,13 @@ def _setup(self:CodecKVCache, codecs, first, recent, max_size, draft, seed):
     self.turned = self.rotate_v = False                        # turns are the codecs' own affair here
     self.version = 0
 
-# %% ../nbs/11a_codec_cache.ipynb #67e6b3e4
+# %% ../nbs/11a_codec_cache.ipynb #ad1405ed
 @patch(as_prop=True)
 def packed(self:CodecKVCache):
     "Tokens encoded so far, forgotten ones included"
     return self.bufs[0].end
 
-# %% ../nbs/11a_codec_cache.ipynb #313eddd7
+# %% ../nbs/11a_codec_cache.ipynb #d74fa978
 @patch(as_prop=True)
 def rest(self:CodecKVCache):
     "Exact tokens behind the encoded ones"
@@ -227,20 +227,20 @@ def offset(self:CodecKVCache):
     "Tokens seen and not taken back"
     return self._held + self.packed + self.rest
 
-# %% ../nbs/11a_codec_cache.ipynb #b04acaf5
+# %% ../nbs/11a_codec_cache.ipynb #1f555662
 @patch(as_prop=True)
 def dims(self:CodecKVCache):
     "(B, H, D) of keys and of values; None before the first update"
     return self.shapes
 
-# %% ../nbs/11a_codec_cache.ipynb #c113d4e9
+# %% ../nbs/11a_codec_cache.ipynb #6c35f296
 @patch
 def _begin(self:CodecKVCache, kv):
     self.dtype, self.shapes = kv[0].dtype, [(*x.shape[:2], x.shape[3]) for x in kv]
     for i, x in enumerate(kv):
         if isinstance(self.codecs[i], str): self.codecs[i] = make(self.codecs[i], x.shape[3], self.seed + 10*i, i == 1, x)
 
-# %% ../nbs/11a_codec_cache.ipynb #320f7733
+# %% ../nbs/11a_codec_cache.ipynb #b59c541d
 @patch
 def _check(self:CodecKVCache, keys, values):
     for i, (n, x) in enumerate((('keys', keys), ('values', values))):
@@ -252,7 +252,7 @@ def _check(self:CodecKVCache, keys, values):
         if isinstance(c, Codec) and c.dim != x.shape[3]: _fail(n, f"of head dim {x.shape[3]}", f"{c.dim}, that of {c!r}")
     if keys.shape[:3] != values.shape[:3]: _fail('values', f"of shape {values.shape}", f"the batch, heads and length of keys: {keys.shape}")
 
-# %% ../nbs/11a_codec_cache.ipynb #c398192a
+# %% ../nbs/11a_codec_cache.ipynb #960c9e64
 @patch
 def _update(self:CodecKVCache, kv):
     lo = 0 if self.max_size is None else max(0, self.offset - self.max_size + 1)     # first position a query sees, `first` not counted
@@ -270,7 +270,7 @@ def _update(self:CodecKVCache, kv):
     self.tail = [mx.contiguous(x[:, :, n:]) for x in kv] if N > n else None
     return self._views(lo)
 
-# %% ../nbs/11a_codec_cache.ipynb #f9d62994
+# %% ../nbs/11a_codec_cache.ipynb #01fb146e
 @patch
 def _views(self:CodecKVCache, lo=0):
     "Handles of the tokens from `lo` on, and of the first ones"
@@ -282,11 +282,11 @@ def _views(self:CodecKVCache, lo=0):
     return tuple(T(self, codec, b.c, min(max(lo, b.base), b.end) - b.base, b.end - b.base, f, r, self.dtype, d[2])
                  for T, codec, b, f, r, d in each)
 
-# %% ../nbs/11a_codec_cache.ipynb #c4dc8ca2
+# %% ../nbs/11a_codec_cache.ipynb #d8471b7d
 @patch
 def _newest(self:CodecKVCache): return self._views(0 if self.max_size is None else max(0, self.offset - self.max_size))
 
-# %% ../nbs/11a_codec_cache.ipynb #929636b3
+# %% ../nbs/11a_codec_cache.ipynb #0029ff72
 @patch(as_prop=True)
 def max_trim(self:CodecKVCache):
     "The most tokens that `trim` can take back"
@@ -296,7 +296,7 @@ def max_trim(self:CodecKVCache):
 @patch
 def is_trimmable(self:CodecKVCache): return self.max_trim > 0 or self.offset == 0
 
-# %% ../nbs/11a_codec_cache.ipynb #3c86b5e3
+# %% ../nbs/11a_codec_cache.ipynb #04e88667
 @patch
 def trim(self:CodecKVCache, n):
     "Take back the last `n` tokens and return `n`. ValueError, with nothing changed, when `n` exceeds `max_trim`."
@@ -311,14 +311,14 @@ def trim(self:CodecKVCache, n):
     if of_first: self.first = [x[:, :, :self._held - of_first] for x in self.first] if self._held > of_first else None
     return n
 
-# %% ../nbs/11a_codec_cache.ipynb #423cac38
+# %% ../nbs/11a_codec_cache.ipynb #b5449b56
 @patch
 def make_mask(self:CodecKVCache, N, window_size=None, return_array=False):
     "The mask for `N` queries about to be appended, as chapter 11's caches give it, growing or bounded"
     from turboquant.kv_cache import PackedRotatingKVCache as bounded
     return (PackedKVCache if self.max_size is None else bounded).make_mask(self, N, window_size, return_array)
 
-# %% ../nbs/11a_codec_cache.ipynb #9265093e
+# %% ../nbs/11a_codec_cache.ipynb #31f66af8
 @patch(as_prop=True)
 def nbytes(self:CodecKVCache):
     "Bytes allocated"
@@ -335,13 +335,13 @@ def used_bytes(self:CodecKVCache):
     seen = min(self.size() - self._held - self.rest, self.packed)
     return self._bytes(max(0, seen), self._held + self.rest)
 
-# %% ../nbs/11a_codec_cache.ipynb #599a7165
+# %% ../nbs/11a_codec_cache.ipynb #cead595b
 @patch
 def __repr__(self:CodecKVCache):
     ends = f"first={self.nfirst}, recent={self.nrecent}" + (f", max_size={self.max_size}" if self.max_size else '')
     return f"CodecKVCache({self.codecs[0]!r}, {self.codecs[1]!r}, {ends}, offset={self.offset})"
 
-# %% ../nbs/11a_codec_cache.ipynb #84ae0f76
+# %% ../nbs/11a_codec_cache.ipynb #10bd8e47
 def _get_state(self):
     conf = [c if isinstance(c, str) else json.dumps(c.config()) for c in self.codecs]
     numbers = [self.nfirst, self.nrecent, self.max_size or 0, self.draft, self.seed, *(x for b in self.bufs for x in (b.base, b.end))]
@@ -349,14 +349,14 @@ def _get_state(self):
     dtype = '' if self.dtype is None else str(self.dtype).split('.')[-1]
     return [conf, numbers, arrays, self.first, self.tail, [list(s) for s in self.shapes or ()] or None, dtype]
 
-# %% ../nbs/11a_codec_cache.ipynb #1593755c
+# %% ../nbs/11a_codec_cache.ipynb #060ce963
 def _read_codec(text):
     "A codec from its description, or the name of a kind"
     if text in KINDS: return text
     try: return Codec.from_config(json.loads(text))
     except (ValueError, TypeError, KeyError) as e: _fail('state', f"with a codec {text[:60]!r} ({e})", "a state that CodecKVCache gave")
 
-# %% ../nbs/11a_codec_cache.ipynb #b81fcd07
+# %% ../nbs/11a_codec_cache.ipynb #77fa0b04
 def _set_state(self, v):
     if not isinstance(v, (list, tuple)) or len(v) != 7: _fail('state', type(v).__name__, "a state that CodecKVCache gave")
     conf, numbers, arrays, first, tail, shapes, dtype = v
@@ -374,7 +374,7 @@ def _set_state(self, v):
 CodecKVCache.state = property(_get_state, _set_state)
 mlx_cache.CodecKVCache = CodecKVCache
 
-# %% ../nbs/11a_codec_cache.ipynb #9713beaf
+# %% ../nbs/11a_codec_cache.ipynb #d6a79096
 def caches(model, kind, **kw):
     """A prompt cache for an mlx-lm `model`, each KVCache and RotatingKVCache replaced by a `CodecKVCache` of `kind`
     (a key of KINDS, or a pair of them), and the model's attention led to it. `kw`: as CodecKVCache."""
@@ -386,7 +386,7 @@ def caches(model, kind, **kw):
         return c
     return [ours(c) for c in mlx_cache.make_prompt_cache(model)]
 
-# %% ../nbs/11a_codec_cache.ipynb #a2f120bd
+# %% ../nbs/11a_codec_cache.ipynb #775afe39
 def capture(model, ids):
     "For each attention layer of an mlx-lm `model` fed with the token `ids`: (q, k, v, scale), as attention sees them"
     import sys
@@ -404,7 +404,7 @@ def capture(model, ids):
         for m, f in zip(mods, old): m.scaled_dot_product_attention = f
     return seen
 
-# %% ../nbs/11a_codec_cache.ipynb #cdc9f8a7
+# %% ../nbs/11a_codec_cache.ipynb #b0d114a2
 def layer_errors(q, k, v, scale, codec_k, codec_v, every=8):
     """What two codecs do to one layer, causal, for each `every`-th query: a dict of the relative squared error of `keys` and `values`, the mean `kl`
     of attention weights in nats (keys coded), the relative squared error of the `output` (both coded), and bits a number, `bits_k`, `bits_v`."""
@@ -422,7 +422,7 @@ def layer_errors(q, k, v, scale, codec_k, codec_v, every=8):
     return dict(keys=rel(codec_k.decode(ck), k), values=rel(codec_v.decode(cv), v), kl=kl,
                 output=rel(codec_v.values(mx.exp(b), cv), mx.exp(a) @ wide(v)), bits_k=codec_k.bits_per_value, bits_v=codec_v.bits_per_value)
 
-# %% ../nbs/11a_codec_cache.ipynb #37c7a0e0
+# %% ../nbs/11a_codec_cache.ipynb #412421d7
 # What the table compares beside KINDS: name -> functions (dim, seed, sample) of keys and of values
 def _plain(dim, seed, sample): return RotInt4(dim, seed=seed, turn='none')
 MORE = {'int4, no turn':       (_plain, _plain),
@@ -432,7 +432,7 @@ MORE = {'int4, no turn':       (_plain, _plain),
         'turbo3-prod':         (_turbo(3, 'prod'), _turbo(3)),
         'turbo4-prod, orthogonal': (_turbo(4, 'prod', rows='orthogonal'), _turbo(4))}
 
-# %% ../nbs/11a_codec_cache.ipynb #e9a72e59
+# %% ../nbs/11a_codec_cache.ipynb #edc62c45
 def measure_layers(model, ids, seed=0, every=8):
     "A row for each codec of KINDS and MORE: `layer_errors` averaged over all layers of `model` on the token `ids`"
     layers, rows = capture(model, ids), []
@@ -441,7 +441,7 @@ def measure_layers(model, ids, seed=0, every=8):
         rows.append(dict(name=name, **{n: float(np.mean([e[n] for e in each])) for n in each[0]}, layers=len(each)))
     return rows
 
-# %% ../nbs/11a_codec_cache.ipynb #33e7f6c2
+# %% ../nbs/11a_codec_cache.ipynb #29e1a8bc
 def layers_table(rows):
     "The rows of `measure_layers` as a text"
     out = [f"{'codec':26}{'bits k':>8}{'bits v':>8}{'keys':>9}{'values':>9}{'KL':>9}{'output':>9}"]
@@ -449,21 +449,21 @@ def layers_table(rows):
         out.append(f"{r['name']:26}{r['bits_k']:8.2f}{r['bits_v']:8.2f}" + ''.join(f"{r[n]:9.4f}" for n in ('keys', 'values', 'kl', 'output')))
     return '\n'.join(out)
 
-# %% ../nbs/11a_codec_cache.ipynb #84c77e2a
+# %% ../nbs/11a_codec_cache.ipynb #332e4b0f
 def measure_caches(model, tokenizer, text, tokens=2048):
     "Rows of chapter 16a's `compare`, without each position's numbers: int4, int4-token and every kind of KINDS as the cache of `model`"
     from turboquant.quality import compare
     rows = compare(model, tokenizer, text, ['int4', 'int4-token', *((k, functools.partial(caches, kind=k)) for k in KINDS)], tokens=tokens)
     return [{n: x for n, x in r.items() if n != 'each'} for r in rows]
 
-# %% ../nbs/11a_codec_cache.ipynb #0a42d697
+# %% ../nbs/11a_codec_cache.ipynb #386a6d82
 def stored():
     "The measured results in data/codecs.json: a dict with commands and rows"
     import turboquant
     from pathlib import Path
     return json.loads((Path(turboquant.__file__).parent/'data'/'codecs.json').read_text(encoding='utf-8'))
 
-# %% ../nbs/11a_codec_cache.ipynb #f8010251
+# %% ../nbs/11a_codec_cache.ipynb #67b460cd
 def encode_speeds(dim=128, n=None, seconds=.3):
     "Encode throughput on MLX's default device, a row for each kind's keys: vectors/s, GB/s read and written, % of a copy's GB/s"
     from turboquant.codec import bench_encode
@@ -477,7 +477,7 @@ def encode_speeds(dim=128, n=None, seconds=.3):
         rows.append(dict(kind=kind, dim=dim, n=n, vectors=e.vectors, gbs=e.gb, share=100*e.gb/copy_gbs))
     return dict(copy_gbs=copy_gbs, rows=rows)
 
-# %% ../nbs/11a_codec_cache.ipynb #0e3c1d98
+# %% ../nbs/11a_codec_cache.ipynb #688adb76
 GEMMA4_31B = [(4, 512) if i % 6 == 5 else (16, 256) for i in range(60)]        # (KV heads, head dim) of each layer
 
 def append_speeds(layers=GEMMA4_31B, tokens=1024, repeats=20):
@@ -501,7 +501,7 @@ def append_speeds(layers=GEMMA4_31B, tokens=1024, repeats=20):
         if kind != 'fp16': rows[-1]['encode'] = ms(lambda: [cd.encode(x, check=False) for c, s in zip(cs, layers) for cd, x in zip(c.codecs, one[s])])
     return rows
 
-# %% ../nbs/11a_codec_cache.ipynb #aad7f743
+# %% ../nbs/11a_codec_cache.ipynb #ba5bfde9
 def main(argv=None):
     "Measure every codec: on SmolLM2's own keys and values and as its cache (--quality), and how fast it encodes on this machine (--speed)"
     p = argparse.ArgumentParser(prog='python -m turboquant.codec_cache', description=main.__doc__)
@@ -522,6 +522,6 @@ def main(argv=None):
     if a.json: open(a.json, 'w').write(json.dumps(out, indent=1))
     else: print(json.dumps(out, indent=1))
 
-# %% ../nbs/11a_codec_cache.ipynb #8359fb2d
+# %% ../nbs/11a_codec_cache.ipynb #9b3a0cfb
 #| eval: false
 if __name__ == '__main__': main()

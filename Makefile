@@ -2,7 +2,7 @@
 SHELL = /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat serve test fuzz load ordeals lab export readme site dist reference clean
+.PHONY: help chat serve test fuzz load ordeals lab export readme site check-site check-lab dist reference clean
 
 # What is typed after `make chat` goes to the program through the environment, read by neither make nor the shell: quotes,
 # dollars and apostrophes in PROMPT arrive as they are. Only what is typed counts, not a variable that happens to be set.
@@ -19,7 +19,7 @@ extras = $(if $(filter mkl,$(call typed,BLAS)),mkl)
 export PYTHON
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-14s %s\n' "$$a" "$$b"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-14s %s\n' "$$a" "$$b"; done
 
 # `set -m` makes the chat a job of its own: Ctrl-C reaches it and not make.
 chat: ## talk to a model; PROMPT="..." answers once; also MODEL=, KV=, BLAS=mkl, ARGS="--temp 0.7 ..."
@@ -72,7 +72,15 @@ readme: ## README.md from nbs/index.ipynb
 
 site: ## the book as a website in _docs, without Quarto
 	@.ci/venv.sh dev
-	@.venv/bin/python .ci/build_site.py
+	@.venv/bin/python -W ignore .ci/build_site.py
+
+check-site: ## headless Chromium over every page of _docs; ARGS="packing.html --shots shots" for some, with pictures
+	@.ci/venv.sh dev
+	@eval "set -- $$TQ_ARGS"; .venv/bin/python .ci/check_site.py "$$@"
+
+check-lab: ## JupyterLab in headless Chromium: chapter 01 runs and its first slider moves the figure
+	@.ci/venv.sh dev
+	@.venv/bin/python .ci/check_lab.py
 
 dist: ## sdist and wheel in dist/
 	@.ci/venv.sh dev

@@ -211,6 +211,9 @@ def finalize(self:BatchPackedKVCache):
 @patch(cls_method=True)
 def merge(cls:BatchPackedKVCache, caches):
     "One batch of `caches`, each of one row; they stay as they are"
+    for c in caches:
+        if not all(isinstance(b, PackedBuffer) for b in getattr(c, 'bufs', [None])):
+            _fail('caches', f"one of type {type(c).__name__}", "packed caches of 4 or 8 bits; those of other codecs run row by row only")
     kind = BatchPackedSharedKVCache if isinstance(caches[0], PackedSharedKVCache) else BatchPackedKVCache
     return kind([fork(c) for c in caches])
 

@@ -75,6 +75,7 @@ def resolve(cell, refs, base, names):
     if cell['cell_type'] == 'markdown':
         s = re.sub(r'\$\$\s*(.*?)\s*\$\$ *\{#(eq-[\w-]+)\}',
                    lambda m: f'::: {{#{m[2]}}}\n$$\n{m[1]} \\tag{{{refs[m[2]][1]}}}\n$$\n:::', s, flags=re.S)
+        s = re.sub(r'^(#+ .*?)\[(`[^`]+`)\]\(\S*\)', r'\1\2', s, flags=re.M)   # a heading is no link
         s = re.sub(r'@((?:fig|eq)-[\w-]+)', lambda m: f'[{refs[m[1]][0]} {refs[m[1]][1]}](#{m[1]})' if m[1] in refs else m[0], s)
     if m := re.search(r'#\| *label: *(fig-\S+)', s): s = re.sub(r'(#\| *fig-cap: *")', rf'\1Figure {refs[m[1]][1]}: ', s)
     for a, b in names.items(): s = s.replace(f']({a}', f']({b}')
@@ -84,14 +85,21 @@ def strays(text):
     "Links that nbdev laid on words such as `bits`, also the name of a drawing function in the appendix, taken off"
     return re.sub(r'\[(`\w+`)\]\(https?://[^)\s]*/figures\.html#\w+\)', r'\1', text)
 
+def told(text, titled):
+    "A `show_doc`'s output without a heading that the chapter has already, and without italics that end in mid-sentence"
+    if (m := re.search(r'^#+ ([\w.]+)$', text, re.M)) and m[1] in titled:
+        text = re.sub(r'\A---\s*', '', text.replace(m[0], '', 1))
+    return re.sub(r'^\*(.*)\*\n(?=\S)', r'\1\n', text, flags=re.M)
+
 def page(text, base, names):
     "A processed notebook, ready for smalldocs"
     nb = json.loads(text); refs = references(nb['cells'])
+    titled = {m for c in nb['cells'] if c['cell_type'] == 'markdown' for m in re.findall(r'^#+ \[?`?([\w.]+)`?(?:\]\(\S*\))?$', source(c), re.M)}
     for c in nb['cells']:
         c['source'] = resolve(c, refs, base, names)
         for o in c.get('outputs', []):
             if 'text/markdown' not in (d := o.get('data', {})): continue
-            d['text/markdown'] = strays(''.join(d['text/markdown'])).replace(base, '')
+            d['text/markdown'] = told(strays(''.join(d['text/markdown'])), titled).replace(base, '')
     return json.dumps(nb)
 
 def sidebar(contents, src):

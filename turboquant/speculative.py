@@ -6,7 +6,7 @@
 __all__ = ['DATA', 'PromptLookup', 'verify', 'pass_room', 'Speculator', 'ModelDraft', 'speculative_stream', 'expected_tokens',
            'speedup', 'break_even', 'measure_passes', 'measured', 'main']
 
-# %% ../nbs/13a_speculative.ipynb #22290257
+# %% ../nbs/13a_speculative.ipynb #4c90a5f0
 import copy, json, math, time
 from pathlib import Path
 from fastcore.basics import patch
@@ -17,7 +17,7 @@ from .blas import blas_info
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 
-# %% ../nbs/13a_speculative.ipynb #6951e4e3
+# %% ../nbs/13a_speculative.ipynb #a1efe1c1
 class PromptLookup:
     "Guesses that the text goes on as it did where its last tokens stood before. `longest`: how many of them to compare"
     def __init__(self, longest=3): self.longest = _within('longest', longest, 1, math.inf, whole=True)
@@ -35,7 +35,7 @@ class PromptLookup:
         found = [] if at is None else [said[at + i % (len(said) - at)] for i in range(n)]
         return mx.array(found, dtype=mx.int32), None
 
-# %% ../nbs/13a_speculative.ipynb #59699fe9
+# %% ../nbs/13a_speculative.ipynb #09580ea1
 def _rows(sampler, logits, d):
     "What `sampler.shape` makes of logits (n + 1, V) when the guesses `d` (n,) come one after the other"
     if sampler.penalty == 1: return sampler.shape(logits)
@@ -44,7 +44,7 @@ def _rows(sampler, logits, d):
         s.see(d[i:i+1]); out.append(s.shape(logits[i+1:i+2]))
     return mx.concatenate(out)
 
-# %% ../nbs/13a_speculative.ipynb #9689faa7
+# %% ../nbs/13a_speculative.ipynb #14222687
 def _accept(sampler, p, d, q):
     "For guesses `d` (n,), p (n + 1, V): (does each stand, n booleans; the token in its place or behind the last, n + 1 ids)"
     n = d.size
@@ -56,7 +56,7 @@ def _accept(sampler, p, d, q):
     rest = mx.concatenate([mx.maximum(p[:n] - q, 0), p[n:]])                    # after the last guess: p itself
     return mx.random.uniform(shape=(n,), key=k1)*qx < px, mx.random.categorical(mx.log(rest), key=k2)
 
-# %% ../nbs/13a_speculative.ipynb #ac02f275
+# %% ../nbs/13a_speculative.ipynb #3cb5ead1
 def verify(sampler, logits, d, q=None):
     """(how many of the guesses `d` (n,) stand, the id of the token after those), from logits (n + 1, V). The tokens have the
     distribution of `sampler`'s own. `q` (n, V): what `d` was drawn from; None: not drawn. Leviathan et al., algorithm 1."""
@@ -67,12 +67,12 @@ def verify(sampler, logits, d, q=None):
     sampler.see(d.tolist()[:ok] + y[ok:ok+1])
     return ok, y[ok]
 
-# %% ../nbs/13a_speculative.ipynb #39489a2f
+# %% ../nbs/13a_speculative.ipynb #d0b3c332
 def _gives_back(c):
     if isinstance(c, mlx_cache.CacheList): return all(map(_gives_back, c.caches))
     return not isinstance(c, mlx_cache.RotatingKVCache) and c.is_trimmable()
 
-# %% ../nbs/13a_speculative.ipynb #41ad2e0f
+# %% ../nbs/13a_speculative.ipynb #5e9a25b0
 def pass_room(c):
     "The most tokens the cache `c` may take in one pass, so that each query sees what it would see token by token"
     if isinstance(c, mlx_cache.CacheList): return min(map(pass_room, c.caches))
@@ -82,7 +82,7 @@ def pass_room(c):
     left = c.g - c.rest                                    # tokens until the block is full
     return min(ring, c.g if left == 1 else left - 1)
 
-# %% ../nbs/13a_speculative.ipynb #10d74933
+# %% ../nbs/13a_speculative.ipynb #7daa3d0b
 class Speculator:
     """Tokens from guesses: for `draft=` of `stream` and `Chat`. `rounds`: (guessed, right) of each pass of the last answer.
     ValueError for a bad `gamma`."""
@@ -95,7 +95,7 @@ class Speculator:
 
     def begin(self, said, sampler): self.rounds = []; self.draft.begin(said, sampler)
 
-# %% ../nbs/13a_speculative.ipynb #cf69cf0b
+# %% ../nbs/13a_speculative.ipynb #51318dc3
 def _check_vocabulary(model, small):
     a, b = _config(model, 'vocab_size'), _config(small, 'vocab_size')
     if a != b: raise ValueError(f'draft: got a model with {b} tokens, wanted {a}, the vocabulary of the model it guesses for')
@@ -112,7 +112,7 @@ def check(self:Speculator, model, cache):
     _check_gives_back(cache)
     if isinstance(self.draft, ModelDraft): _check_vocabulary(model, self.draft.model)
 
-# %% ../nbs/13a_speculative.ipynb #dd95c438
+# %% ../nbs/13a_speculative.ipynb #e78d31d6
 @patch
 def _round(self:Speculator, model, said, cache, sampler, most):
     "One pass: the new tokens, at most `most`. The cache then holds `said` and all of them but the last"
@@ -124,7 +124,7 @@ def _round(self:Speculator, model, said, cache, sampler, most):
     self.rounds.append((d.size, ok))
     return d.tolist()[:ok] + [y]
 
-# %% ../nbs/13a_speculative.ipynb #345920b5
+# %% ../nbs/13a_speculative.ipynb #2a304237
 @patch
 def tokens(self:Speculator, model, said, cache, sampler, most=math.inf):
     "Ids after the list `said`, whose last is not yet in `cache`; `begin` comes before. At most `most` are wanted"
@@ -136,7 +136,7 @@ def tokens(self:Speculator, model, said, cache, sampler, most=math.inf):
             try: yield y
             except GeneratorExit: trim_cache(cache, len(new) - 1 - i); raise
 
-# %% ../nbs/13a_speculative.ipynb #30a8beb7
+# %% ../nbs/13a_speculative.ipynb #dad53b40
 @patch
 def report(self:Speculator):
     "For the line after an answer: how many guesses were right, and tokens a pass"
@@ -144,7 +144,7 @@ def report(self:Speculator):
     rate = f'{100*right/guessed:.0f} % of {guessed} guesses right, ' if guessed else 'no guesses, '
     return f' · {rate}{(right + len(self.rounds))/max(1, len(self.rounds)):.1f} tokens a pass'
 
-# %% ../nbs/13a_speculative.ipynb #1d7b88d3
+# %% ../nbs/13a_speculative.ipynb #931cb446
 class ModelDraft:
     "Guesses with `model`, whose vocabulary is that of the model it guesses for; it keeps a cache of format `kv`"
     def __init__(self, model, kv='int4'):
@@ -158,7 +158,7 @@ class ModelDraft:
         self.sampler.key = mx.random.key(sampler.key[0].item() ^ 0x9e3779b9)
         self._follow(said)
 
-# %% ../nbs/13a_speculative.ipynb #c197f2e3
+# %% ../nbs/13a_speculative.ipynb #59b03728
 @patch
 def _follow(self:ModelDraft, said):
     "Make the cache hold `said` without its last id"
@@ -180,7 +180,7 @@ def propose(self:ModelDraft, said, n):
     self.ids = said + d.tolist()[:-1]
     return d, mx.softmax(mx.concatenate(q), -1) if s.temp else None
 
-# %% ../nbs/13a_speculative.ipynb #56e9fb5c
+# %% ../nbs/13a_speculative.ipynb #6fa7bd08
 def speculative_stream(model, tokenizer, prompt, *,
                        draft=None,      # None: prompt lookup; or a small model with the same vocabulary, or a Speculator
                        gamma=4,         # tokens to guess for a pass
@@ -191,12 +191,12 @@ def speculative_stream(model, tokenizer, prompt, *,
     draft = draft if isinstance(draft, Speculator) else Speculator(draft, gamma)
     return stream(model, tokenizer, prompt, draft=draft, **kwargs)
 
-# %% ../nbs/13a_speculative.ipynb #778d437e
+# %% ../nbs/13a_speculative.ipynb #d6f826d1
 def expected_tokens(alpha, gamma):
     "Tokens a pass gives when each of `gamma` guesses is right with probability `alpha`. Leviathan et al., equation 1"
     return sum(alpha**i for i in range(gamma + 1))
 
-# %% ../nbs/13a_speculative.ipynb #5ba9da35
+# %% ../nbs/13a_speculative.ipynb #f49a4603
 def speedup(alpha, gamma, c, v=None):
     "Tokens a second against plain decoding. `c`: cost of a guess; `v`: {L: cost of a pass over L tokens}, None: always 1"
     return expected_tokens(alpha, gamma)/((v[gamma + 1] if v else 1) + gamma*c)
@@ -208,7 +208,7 @@ def break_even(gamma, c, v=None):
     for _ in range(50): mid = (lo + hi)/2; lo, hi = (lo, mid) if speedup(mid, gamma, c, v) >= 1 else (mid, hi)
     return hi
 
-# %% ../nbs/13a_speculative.ipynb #4a4fa9ca
+# %% ../nbs/13a_speculative.ipynb #94b2309b
 def measure_passes(model, context=512, most=9, rounds=20, kv='int4', seed=0):
     "Seconds of a pass over L = 1 to `most` tokens after `context` random ones, the least of `rounds`: {L: seconds}"
     rng, V = mx.random.key(seed), _config(model, 'vocab_size')
@@ -222,7 +222,7 @@ def measure_passes(model, context=512, most=9, rounds=20, kv='int4', seed=0):
             trim_cache(cache, L)
     return best
 
-# %% ../nbs/13a_speculative.ipynb #5ff569f3
+# %% ../nbs/13a_speculative.ipynb #bf8f2f95
 DATA = Path(__file__).parent/'data'/'speculative.json' if '__file__' in globals() else Path('../turboquant/data/speculative.json')
 
 def measured():
@@ -244,5 +244,5 @@ def main(argv=None):
                            kv='int4', context=a.context, info=info, seconds={L: round(x, 5) for L, x in s.items()}), indent=1)
     print(text) if a.out is None else Path(a.out).write_text(text + '\n')
 
-# %% ../nbs/13a_speculative.ipynb #72a2bf2b
+# %% ../nbs/13a_speculative.ipynb #309ac3bc
 if __name__ == '__main__' and '__file__' in globals(): main()

@@ -68,6 +68,10 @@ def references(cells):
             refs[label] = (dict(fig='Figure', eq='Equation')[kind], n[kind])
     return refs
 
+def numbered(text, refs):
+    "References to figures and equations as links with their numbers"
+    return re.sub(r'@((?:fig|eq)-[\w-]+)', lambda m: f'[{refs[m[1]][0]} {refs[m[1]][1]}](#{m[1]})' if m[1] in refs else m[0], text)
+
 def resolve(cell, refs, base, names):
     "The cell's source with references, captions and links written out"
     s = source(cell)
@@ -76,14 +80,15 @@ def resolve(cell, refs, base, names):
         s = re.sub(r'\$\$\s*(.*?)\s*\$\$ *\{#(eq-[\w-]+)\}',
                    lambda m: f'::: {{#{m[2]}}}\n$$\n{m[1]} \\tag{{{refs[m[2]][1]}}}\n$$\n:::', s, flags=re.S)
         s = re.sub(r'^(#+ .*?)\[(`[^`]+`)\]\(\S*\)', r'\1\2', s, flags=re.M)   # a heading is no link
-        s = re.sub(r'@((?:fig|eq)-[\w-]+)', lambda m: f'[{refs[m[1]][0]} {refs[m[1]][1]}](#{m[1]})' if m[1] in refs else m[0], s)
+        s = numbered(s, refs)
     if m := re.search(r'#\| *label: *(fig-\S+)', s): s = re.sub(r'(#\| *fig-cap: *")', rf'\1Figure {refs[m[1]][1]}: ', s)
     for a, b in names.items(): s = s.replace(f']({a}', f']({b}')
     return strays(s).replace(base, '')
 
 def strays(text):
-    "Links that nbdev laid on words such as `bits`, also the name of a drawing function in the appendix, taken off"
-    return re.sub(r'\[(`\w+`)\]\(https?://[^)\s]*/figures\.html#\w+\)', r'\1', text)
+    """Links that nbdev laid amiss, taken off: on words such as `bits`, also the name of a drawing function in the appendix, and on
+    private names, which have a source on their page but no anchor"""
+    return re.sub(r'\[(`\w+`)\]\(https?://[^)\s]*(?:/figures\.html#\w+|\.html#_\w+)\)', r'\1', text)
 
 def told(text, titled):
     "A `show_doc`'s output without a heading that the chapter has already, and without italics that end in mid-sentence"
@@ -99,7 +104,7 @@ def page(text, base, names):
         c['source'] = resolve(c, refs, base, names)
         for o in c.get('outputs', []):
             if 'text/markdown' not in (d := o.get('data', {})): continue
-            d['text/markdown'] = told(strays(''.join(d['text/markdown'])), titled).replace(base, '')
+            d['text/markdown'] = told(strays(numbered(''.join(d['text/markdown']), refs)), titled).replace(base, '')
     return json.dumps(nb)
 
 def sidebar(contents, src):

@@ -47,11 +47,13 @@ return { links: [...document.querySelectorAll('a[href]')].map(a => [a.href, a.ge
   h1: document.querySelectorAll('h1').length, left, math: document.querySelectorAll('.katex').length,
   mathErrors: [...document.querySelectorAll('.katex-error')].map(e => e.title || e.textContent) } })()"""
 
-# What sticks out on the right, from the innermost: elements inside a box that scrolls do not count
-WIDE = r"""(() => { const d = document.documentElement, w = d.clientWidth, over = Math.max(d.scrollWidth, document.body.scrollWidth) - w, out = [];
-if (over > 1) for (const e of document.querySelectorAll('body *')) { const r = e.getBoundingClientRect();
-  if (r.width && r.right > w + 1) { let p = e.parentElement; while (p && !/auto|scroll|hidden|clip/.test(getComputedStyle(p).overflowX)) p = p.parentElement;
-    if (!p || p == document.body || p == d) out.push(e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') + '.' + String(e.className.baseVal ?? e.className).split(' ').join('.') + ' ' + Math.round(r.right)) } }
+# What sticks out on the right: pixels to scroll, and what of the text's column is cut off; elements inside a box that scrolls do not count
+WIDE = r"""(() => { const d = document.documentElement, w = d.clientWidth, out = [], main = document.querySelector('main') || document.body;
+let over = Math.max(d.scrollWidth, document.body.scrollWidth) - w;
+for (const e of main.querySelectorAll('*')) { const r = e.getBoundingClientRect(); if (!r.width || r.right <= w + 1 || e.closest('.katex-mathml')) continue;
+  let p = e.parentElement; while (p && p != document.body && !/auto|scroll/.test(getComputedStyle(p).overflowX)) p = p.parentElement;
+  if (!p || p == document.body) { over = Math.max(over, r.right - w);
+    out.push(e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') + '.' + String(e.className.baseVal ?? e.className).split(' ').join('.') + ' ' + Math.round(r.right)) } }
 return [Math.round(over), out.slice(-3)] })()"""
 
 # Text too pale for its ground (WCAG contrast), the page's own ground, and which theme the page says it shows

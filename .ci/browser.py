@@ -84,8 +84,11 @@ class Browser:
 
     def open(self, url, timeout=60):
         "Load a page, from an empty list of events"
-        self.clear(); self.call('Page.navigate', url=url)
-        self.wait(lambda: self.on('Page.loadEventFired'), timeout, url)
+        for last in (False, True):                          # a browser that has just started may lose the first
+            self.clear(); self.call('Page.navigate', url=url)
+            try: return self.wait(lambda: self.on('Page.loadEventFired'), timeout, url)
+            except BrowserError:
+                if last: raise
 
     def size(self, width, height=900, mobile=False):
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=mobile)

@@ -50,7 +50,7 @@ return { links: [...document.querySelectorAll('a[href]')].map(a => [a.href, a.ge
 # What sticks out on the right: pixels to scroll, and what of the text's column is cut off; elements inside a box that scrolls do not count
 WIDE = r"""(() => { const d = document.documentElement, w = d.clientWidth, out = [], main = document.querySelector('main') || document.body;
 let over = Math.max(d.scrollWidth, document.body.scrollWidth) - w;
-for (const e of main.querySelectorAll('*')) { const r = e.getBoundingClientRect(); if (!r.width || r.right <= w + 1 || e.closest('.katex-mathml')) continue;
+for (const e of main.querySelectorAll('*')) { const r = e.getBoundingClientRect(); if (!r.width || r.right <= w + 1 || e.ownerSVGElement || e.closest('.katex-mathml')) continue;
   let p = e.parentElement; while (p && p != document.body && !/auto|scroll/.test(getComputedStyle(p).overflowX)) p = p.parentElement;
   if (!p || p == document.body) { over = Math.max(over, r.right - w);
     out.push(e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') + '.' + String(e.className.baseVal ?? e.className).split(' ').join('.') + ' ' + Math.round(r.right)) } }

@@ -32,7 +32,7 @@ class ShowSource(Processor):
         for c in [c for c in cells if c.cell_type == 'code' and {'export', 'exporti'} & c.directives_.keys()]:
             i = next(i for i, x in enumerate(cells) if x is c); j = i + 1
             while j < len(cells) and getattr(cells[j], 'has_sd', 0): unsigned(cells[j]); j += 1
-            cells.insert(j - 1, cells.pop(i))
+            cells[i:j] = [*cells[i + 1:j][::-1], c]                     # nbdev puts them in backwards
             c.documented = j > i + 1
     def __call__(self, cell):
         if cell.cell_type != 'code' or not cell.directives_: return

@@ -848,3 +848,10 @@ def sdpa_int4(
     return BACKENDS[backend()](check(
         q, k, v, scale=scale, mask=mask, window=window, sinks=sinks, softcap=softcap, start=start, length=length,
         ring=ring, first=first, recent=recent, group_size=group_size, bits=bits))
+
+# %% ../nbs/04_sdpa_int4.ipynb #04shareb
+def __getattr__(name):
+    "`sdpa_int4_shared`, which a later chapter defines"
+    if name != 'sdpa_int4_shared': raise AttributeError(f"module 'turboquant.core' has no attribute {name!r}")
+    from turboquant.shared import sdpa_int4_shared
+    return sdpa_int4_shared

@@ -72,7 +72,7 @@ def listening(model, heard):
 
 # %% ../nbs/15_experiments.ipynb #bdb2c1e8
 def softmax_damage(q, k, k2, scale, t=1., first=32):
-    "Mean KL over heads and queries from `first` on, and what @eq-first predicts, for keys `k2` in place of `k`, scores times `t`"
+    "Mean KL over heads and queries from `first` on, and what the first-order estimate above says, for keys `k2` in place of `k`, scores times `t`"
     G, L = q.shape[1]//k.shape[1], k.shape[2]
     see = mx.tril(mx.ones((L, L)))[first:]
     q = q.astype(mx.float32)[:, :, first:]

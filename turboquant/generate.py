@@ -8,7 +8,7 @@ __all__ = ['OVERFLOW', 'KV_FORMATS', 'encode', 'eos_ids', 'prefill', 'progress_b
            'context_limit', 'stream', 'generate', 'common', 'trim', 'Chat', 'without_oldest', 'kv_bytes', 'size_text',
            'kv_text', 'answer_line', 'describe', 'Quit', 'chat_main', 'generate_main']
 
-# %% ../nbs/13_generate.ipynb #3f8fc716
+# %% ../nbs/13_generate.ipynb #cf0069bd
 import argparse, contextlib, json, math, os, re, signal, sys, threading, time
 from numbers import Integral
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from .blas import blas_info
 from .save import save_cache, load_cache
 import mlx.core as mx
 
-# %% ../nbs/13_generate.ipynb #7cb0f2d4
+# %% ../nbs/13_generate.ipynb #b6c24b56
 def _render(tokenizer, messages):
     "The conversation as the chat template writes it, ready for the model's turn"
     if not getattr(tokenizer, 'has_chat_template', getattr(tokenizer, 'chat_template', None)):
@@ -26,18 +26,18 @@ def _render(tokenizer, messages):
     try: return tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     except Exception as e: raise ValueError(f'prompt: the chat template refuses these messages: {e}') from e
 
-# %% ../nbs/13_generate.ipynb #baced60f
+# %% ../nbs/13_generate.ipynb #d49fd6ea
 def _unicode(text):
     "`text` with pairs of surrogates joined and lone ones replaced"
     return text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
 
-# %% ../nbs/13_generate.ipynb #b1a4cd2a
+# %% ../nbs/13_generate.ipynb #14cafcb2
 def _text_ids(tokenizer, text, special=True):
     "Ids of `text`; `special` lets the tokenizer add its BOS, unless the text has it"
     text, bos = _unicode(text), getattr(tokenizer, 'bos_token', None)
     return list(tokenizer.encode(text, add_special_tokens=special and not (bos and text.startswith(bos))))
 
-# %% ../nbs/13_generate.ipynb #2d9b765b
+# %% ../nbs/13_generate.ipynb #91bfb1ee
 def _ids(prompt):
     "The integers of a list or array; ValueError for anything else"
     if isinstance(prompt, (bytes, dict)) or not hasattr(prompt, '__iter__'):
@@ -47,7 +47,7 @@ def _ids(prompt):
     if bad: raise ValueError(f'prompt: got the token id {bad[0]!r}, wanted integers from 0')
     return [int(i) for i in ids]
 
-# %% ../nbs/13_generate.ipynb #78bd2942
+# %% ../nbs/13_generate.ipynb #ed35b927
 def encode(tokenizer, prompt):
     """Token ids of `prompt`: a text, a list of ids, or messages [{'role': …, 'content': …}] for the chat template.
     BOS comes at most once. ValueError for an empty prompt, ids that are no integers from 0, a model without a template."""
@@ -59,13 +59,13 @@ def encode(tokenizer, prompt):
     bos = getattr(tokenizer, 'bos_token_id', None)
     return ids[1:] if bos is not None and ids[:2] == [bos, bos] else ids
 
-# %% ../nbs/13_generate.ipynb #6ba7b5ac
+# %% ../nbs/13_generate.ipynb #96b76bd2
 def eos_ids(tokenizer):
     "The set of token ids that end an answer"
     ids = getattr(tokenizer, 'eos_token_ids', None) or getattr(tokenizer, 'eos_token_id', None)
     return set() if ids is None else {ids} if isinstance(ids, int) else set(ids)
 
-# %% ../nbs/13_generate.ipynb #9f15dc8a
+# %% ../nbs/13_generate.ipynb #b3bf59c8
 def prefill(model, ids, cache, chunk=None, progress=None, cancel=None):
     """Put `ids` through `model` in chunks of `chunk` tokens (default: 128 on a CPU, 1024 on a GPU), for the sake of
     `cache` alone; returns how many went in. `progress(done, total)` is called before the first chunk and after each;
@@ -79,7 +79,7 @@ def prefill(model, ids, cache, chunk=None, progress=None, cancel=None):
         if progress: progress(min(i + chunk, len(ids)), len(ids))
     return len(ids)
 
-# %% ../nbs/13_generate.ipynb #255aed4d
+# %% ../nbs/13_generate.ipynb #b433efc8
 def progress_bar(least=1024, **kw):
     "A `progress` callback that draws a bar for prompts of at least `least` tokens; `kw` goes to tqdm"
     from tqdm import tqdm
@@ -92,13 +92,13 @@ def progress_bar(least=1024, **kw):
         if done == total: bar.close()
     return show
 
-# %% ../nbs/13_generate.ipynb #32355b7f
+# %% ../nbs/13_generate.ipynb #afba1892
 def keep_top_k(logits, k):
     "Logits (…, V) with all but the `k` largest at −inf (equals of the k-th stay); k = 0 keeps all"
     if not 0 < k < logits.shape[-1]: return logits
     return mx.where(logits < mx.topk(logits, k).min(-1, keepdims=True), -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #c34396a0
+# %% ../nbs/13_generate.ipynb #036b1cec
 def keep_top_p(logits, p):
     """Logits (…, V) with −inf outside the nucleus: the fewest likeliest tokens of total probability ≥ `p`
     (equals of the last stay). Holtzman et al., section 3.1."""
@@ -109,13 +109,13 @@ def keep_top_p(logits, p):
     last = mx.where(total - upto < p*total, s, s[..., -1:]).min(-1, keepdims=True)
     return mx.where(e < last, -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #95aa8126
+# %% ../nbs/13_generate.ipynb #82168838
 def keep_min_p(logits, m):
     "Logits (…, V) with −inf where the probability is below `m` times the largest"
     if m <= 0: return logits
     return mx.where(logits < logits.max(-1, keepdims=True) + math.log(m), -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #3716e018
+# %% ../nbs/13_generate.ipynb #0fa03d1e
 def penalise(logits, seen, penalty):
     """Logits (…, V) with those of the token ids `seen` (W,) divided by `penalty` where positive, multiplied where
     negative. Keskar et al., section 4.1 (which divides always; for a negative logit that would be a reward)."""
@@ -123,7 +123,7 @@ def penalise(logits, seen, penalty):
     l = mx.take_along_axis(logits, at, axis=-1)
     return mx.put_along_axis(logits, at, mx.where(l > 0, l/penalty, l*penalty), axis=-1)
 
-# %% ../nbs/13_generate.ipynb #72db3de5
+# %% ../nbs/13_generate.ipynb #ac119dfc
 def _within(name, x, lo, hi, open_lo=False, whole=False):
     "`x` if it is a number in [lo, hi] (or (lo, hi]), else ValueError"
     ok = isinstance(x, (int, float)) and not isinstance(x, bool) and (not whole or isinstance(x, int))
@@ -132,7 +132,7 @@ def _within(name, x, lo, hi, open_lo=False, whole=False):
     most = '' if hi == math.inf else f' to {hi}'
     raise ValueError(f'{name}: got {x!r}, wanted {kind} {"above" if open_lo else "from"} {lo}{most}')
 
-# %% ../nbs/13_generate.ipynb #6b64de49
+# %% ../nbs/13_generate.ipynb #ffab98fb
 class Sampler:
     """Chooses tokens: `sampler(logits (…, V)) -> ids (…)`. `temp` 0 is greedy; else logits / temp, then top_k, top_p and
     min_p, and a draw. `repetition_penalty` acts on the last `repetition_window` tokens, prompt included; `logit_bias`
@@ -146,8 +146,9 @@ class Sampler:
         self.window = _within('repetition_window', repetition_window, 1, math.inf, whole=True)
         seed = int.from_bytes(os.urandom(4), 'little') if seed is None else _within('seed', seed, 0, 2**64 - 1, whole=True)
         self.bias, self.key, self.seen = _bias(logit_bias), mx.random.key(seed), None
+        self.farthest = max(logit_bias or [-1])
 
-# %% ../nbs/13_generate.ipynb #fd052163
+# %% ../nbs/13_generate.ipynb #2dc9f24a
 def _bias(d):
     "Ids and additions of a logit bias as two arrays, or None"
     if not d: return None
@@ -158,22 +159,24 @@ def _bias(d):
     if bad: raise ValueError(f'logit_bias: got the addition {bad[0]!r}, wanted a number or -inf')
     return mx.array(list(d), dtype=mx.int32), mx.array(list(d.values()), dtype=mx.float32)
 
-# %% ../nbs/13_generate.ipynb #8fe4c3b6
+# %% ../nbs/13_generate.ipynb #77502454
 def cool(logits, temp):
     "Logits (…, V) less their largest, divided by `temp`: the same softmax, for every `temp` above 0"
     return (logits - logits.max(-1, keepdims=True))/max(temp, 1e-30)
 
-# %% ../nbs/13_generate.ipynb #2e3596eb
+# %% ../nbs/13_generate.ipynb #af652902
 @patch
 def shape(self:Sampler, logits):
     "The logits (…, V) in float32 after bias, penalty, temperature and filters: softmax of it is what is drawn from"
     l = logits.astype(mx.float32)
-    if self.bias: l = l.at[..., self.bias[0]].add(self.bias[1])
+    if self.bias:
+        if self.farthest >= l.shape[-1]: raise ValueError(f'logit_bias: got the token id {self.farthest}, wanted ids below {l.shape[-1]}, the size of the vocabulary')
+        l = l.at[..., self.bias[0]].add(self.bias[1])      # MLX would write an id beyond into foreign memory
     if self.penalty != 1 and self.seen is not None: l = penalise(l, self.seen, self.penalty)
     if not self.temp: return l
     return keep_min_p(keep_top_p(keep_top_k(cool(l, self.temp), self.top_k), self.top_p), self.min_p)
 
-# %% ../nbs/13_generate.ipynb #03aad12a
+# %% ../nbs/13_generate.ipynb #b6e57be4
 @patch
 def see(self:Sampler, ids):
     "Note tokens for the repetition penalty"
@@ -181,7 +184,7 @@ def see(self:Sampler, ids):
     ids = ids if isinstance(ids, mx.array) else mx.array(ids[-self.window:], dtype=mx.int32)
     self.seen = (ids if self.seen is None else mx.concatenate([self.seen, ids.astype(mx.int32)]))[-self.window:]
 
-# %% ../nbs/13_generate.ipynb #49216055
+# %% ../nbs/13_generate.ipynb #c79afeaf
 @patch
 def draw(self:Sampler, shaped):
     "One token id for each row of what `shape` returned"
@@ -196,7 +199,7 @@ def __call__(self:Sampler, logits):
     self.see(y.reshape(-1))
     return y
 
-# %% ../nbs/13_generate.ipynb #46706c7f
+# %% ../nbs/13_generate.ipynb #7e2d74ec
 class Detokenizer:
     "Text as its tokens come: `add(token)` returns what is now certain, `finish()` the rest; a character is never split"
     def __init__(self, tokenizer):
@@ -216,7 +219,7 @@ class Detokenizer:
         text = self._new(); self.ids, self.clean = [], 0
         return text.rstrip('\ufffd')                       # cut inside a character
 
-# %% ../nbs/13_generate.ipynb #fd4ad4a1
+# %% ../nbs/13_generate.ipynb #53ae9878
 class StopText:
     "`add(text)` returns (what may be shown, whether a stop text was met); the stop text itself is never shown"
     def __init__(self, stop=None):
@@ -233,7 +236,7 @@ class StopText:
         text, self.held = text[:len(text) - n], text[len(text) - n:]
         return text, False
 
-# %% ../nbs/13_generate.ipynb #7cb9ceb5
+# %% ../nbs/13_generate.ipynb #25ccba5f
 class Thoughts:
     "`add(token)`: does the token belong to a thought, its marks included? `ids`: the end of the prompt, which may open one"
     def __init__(self, tokenizer, ids=()):
@@ -248,7 +251,7 @@ class Thoughts:
         self.inside = was != (self.seen[-len(mark):] == mark)
         return was or any(self.seen[-n:] == mark[:n] for n in range(1, len(mark) + 1))
 
-# %% ../nbs/13_generate.ipynb #d506aa32
+# %% ../nbs/13_generate.ipynb #fef45936
 @dataclass
 class Piece:
     "One step of an answer. `finish_reason` on the last: stop, length (max_tokens), context (the model's limit) or cancelled"
@@ -265,7 +268,7 @@ class Piece:
     @property
     def generation_tps(self): return self.generation_tokens/self.seconds if self.seconds else 0.
 
-# %% ../nbs/13_generate.ipynb #6713df7a
+# %% ../nbs/13_generate.ipynb #9a3d20c1
 class ContextFull(ValueError): "The prompt does not fit in what is left of the model's context"
 
 def _config(model, name):
@@ -279,16 +282,16 @@ def context_limit(model):
     "The most tokens that `model` takes (max_position_embeddings of its config), or None if it does not say"
     return _config(model, 'max_position_embeddings')
 
-# %% ../nbs/13_generate.ipynb #8525e745
+# %% ../nbs/13_generate.ipynb #7c892997
 def _held(cache): return min((c.offset for c in cache if hasattr(c, 'offset')), default=0)
 
-# %% ../nbs/13_generate.ipynb #991d1786
+# %% ../nbs/13_generate.ipynb #0883a49f
 def _known(model, name, ids):
     "ValueError when an id is not in the vocabulary of `model`"
     n = _config(model, 'vocab_size')
     if n and max(ids, default=0) >= n: raise ValueError(f'{name}: got the token id {max(ids)}, wanted less than {n}, the size of the vocabulary')
 
-# %% ../nbs/13_generate.ipynb #945f2063
+# %% ../nbs/13_generate.ipynb #142b1309
 def _room(model, ids, cache):
     "How many tokens can be decoded after `ids`; ContextFull if none"
     limit, held = context_limit(model), _held(cache)
@@ -296,7 +299,7 @@ def _room(model, ids, cache):
     if room < 1: raise ContextFull(f'the context is full: this model takes {limit} tokens, and there would be {held + len(ids)}')
     return room
 
-# %% ../nbs/13_generate.ipynb #a52224cb
+# %% ../nbs/13_generate.ipynb #95908594
 def _tokens(model, last, cache, sampler, ahead=None):
     "Endless token ids after the token `last`, one forward pass each; `ahead`: queue the next pass before giving out a token"
     ahead = mx.default_device() != mx.cpu if ahead is None else ahead
@@ -307,7 +310,7 @@ def _tokens(model, last, cache, sampler, ahead=None):
         yield y.item()
         y = nxt if ahead else step(y)
 
-# %% ../nbs/13_generate.ipynb #1726be4e
+# %% ../nbs/13_generate.ipynb #fa2310b8
 @contextlib.contextmanager
 def _wired():
     "On a Mac, keep the model resident while generating; elsewhere nothing"
@@ -316,19 +319,19 @@ def _wired():
     try: yield
     finally: mx.synchronize(); mx.set_wired_limit(old)
 
-# %% ../nbs/13_generate.ipynb #9329b892
+# %% ../nbs/13_generate.ipynb #a85287dd
 def _source(model, said, cache, sampler, draft, most):
     "Token ids after `said`, whose last is not yet in `cache`"
     if draft is None: return _tokens(model, said[-1], cache, sampler)
     return draft.tokens(model, said, cache, sampler, most)
 
-# %% ../nbs/13_generate.ipynb #9a45c081
+# %% ../nbs/13_generate.ipynb #63b5702d
 def _reason(n, ended, max_tokens, room, cancel):
     "Why the answer ends with its n-th token, or None"
     return ('stop' if ended else 'length' if n >= max_tokens else 'context' if n >= room
             else 'cancelled' if cancel and cancel() else None)
 
-# %% ../nbs/13_generate.ipynb #82dababc
+# %% ../nbs/13_generate.ipynb #5df3cbe6
 def _pieces(model, tokenizer, ids, cache, sampler, max_tokens, room, prefill_chunk, stops, progress, cancel, draft=None, before=()):
     "The pieces of the answer to `ids`, which follow the ids `before` that `cache` holds"
     t0, eos, words, thoughts = time.perf_counter(), eos_ids(tokenizer), Detokenizer(tokenizer), Thoughts(tokenizer, ids[-8:])
@@ -344,14 +347,14 @@ def _pieces(model, tokenizer, ids, cache, sampler, max_tokens, room, prefill_chu
             yield Piece(text, token, why, len(ids), t1 - t0, n, time.perf_counter() - t1, thoughts.add(token))
             if why: return
 
-# %% ../nbs/13_generate.ipynb #67cfd852
+# %% ../nbs/13_generate.ipynb #117b3948
 def _new_cache(model, kv, draft=None):
     from turboquant.lm import make_prompt_cache            # told in chapter 14
     cache = make_prompt_cache(model, kv=kv, **(dict(draft=max(16, draft.gamma)) if draft else {}))
     if draft: draft.check(model, cache)
     return cache
 
-# %% ../nbs/13_generate.ipynb #2eb0d63b
+# %% ../nbs/13_generate.ipynb #4fd9d46b
 def _fitting(model, cache):
     "`cache`, if it has as many entries as `model` makes for itself, else ValueError"
     from mlx_lm.models.cache import make_prompt_cache
@@ -360,7 +363,7 @@ def _fitting(model, cache):
         raise ValueError(f'cache: got {len(cache) if isinstance(cache, (list, tuple)) else type(cache).__name__}, wanted a list of {n}, one for each layer that keeps one')
     return cache
 
-# %% ../nbs/13_generate.ipynb #34f0d916
+# %% ../nbs/13_generate.ipynb #97796993
 def stream(model, tokenizer, prompt, *, max_tokens=256, temp=0.0, top_p=1.0, top_k=0, min_p=0.0, repetition_penalty=None,
            logit_bias=None, seed=None, cache=None, kv='int4', prefill_chunk=None, stop=None, progress=None, cancel=None, draft=None):
     """Yield a `Piece` (with `.text` and `.token`) for each token that `model` answers to `prompt`.
@@ -379,17 +382,17 @@ def stream(model, tokenizer, prompt, *, max_tokens=256, temp=0.0, top_p=1.0, top
 def _wire(it):
     with _wired(): yield from it
 
-# %% ../nbs/13_generate.ipynb #5cd2fdcb
+# %% ../nbs/13_generate.ipynb #f138d931
 def generate(model, tokenizer, prompt, **kwargs):
     "The whole answer of `stream(model, tokenizer, prompt, **kwargs)` as one text, without thoughts"
     return ''.join(p.text for p in stream(model, tokenizer, prompt, **kwargs) if not p.thinking)
 
-# %% ../nbs/13_generate.ipynb #7e74ddb7
+# %% ../nbs/13_generate.ipynb #253cadbc
 def common(a, b):
     "How many leading items `a` and `b` share"
     return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
-# %% ../nbs/13_generate.ipynb #990d1880
+# %% ../nbs/13_generate.ipynb #71342a34
 def trim(cache, n):
     "Drop the last `n` tokens from every layer of `cache`; False if one cannot (some then may have)"
     if n == 0: return True
@@ -397,7 +400,7 @@ def trim(cache, n):
     try: return all([c.trim(n) == n for c in cache])
     except ValueError: return False
 
-# %% ../nbs/13_generate.ipynb #de02092c
+# %% ../nbs/13_generate.ipynb #e1a598a2
 OVERFLOW = ('stop', 'drop-oldest')
 
 class Chat:
@@ -418,7 +421,7 @@ class Chat:
         self.running = None
         self.clear()
 
-# %% ../nbs/13_generate.ipynb #877977d6
+# %% ../nbs/13_generate.ipynb #f845e0bb
 @patch
 def _close(self:Chat):
     "End an answer that its reader left standing"
@@ -440,7 +443,7 @@ def cancel(self:Chat):
     "End the running answer after the token it is at (or before the next chunk of the prompt)"
     self.cancelled = True
 
-# %% ../nbs/13_generate.ipynb #09ccdc5d
+# %% ../nbs/13_generate.ipynb #51827f91
 @patch
 def _settle(self:Chat, broken=False):
     "Make all layers hold the same tokens, and `ids` be those; `broken`: a pass may have ended halfway"
@@ -449,7 +452,7 @@ def _settle(self:Chat, broken=False):
     if not tell or broken and silent or not all(trim([c], c.offset - held) for c in tell): self._forget()
     self.ids = self.ids[:_held(self.cache)]
 
-# %% ../nbs/13_generate.ipynb #a00c0940
+# %% ../nbs/13_generate.ipynb #02ff9b96
 @patch
 def _reuse(self:Chat, ids):
     "Trim the cache to the beginning it shares with `ids`; returns the rest of `ids`, at least one token"
@@ -458,14 +461,14 @@ def _reuse(self:Chat, ids):
     self.ids = ids[:n]
     return ids[n:]
 
-# %% ../nbs/13_generate.ipynb #7fcf6f53
+# %% ../nbs/13_generate.ipynb #f5f0cc4e
 def without_oldest(messages):
     "`messages` without the oldest turn; as they are when only the last question (and a system message) is left"
     head = int(messages[0]['role'] == 'system')
     second = next((i for i in range(head + 1, len(messages)) if messages[i]['role'] == 'user'), None)
     return messages if second is None else messages[:head] + messages[second:]
 
-# %% ../nbs/13_generate.ipynb #ce9bbe9d
+# %% ../nbs/13_generate.ipynb #6ea1e313
 @patch
 def _fit(self:Chat, ask):
     "(messages, ids) of `ask`; with 'drop-oldest', where the answer may not fit, without as many turns as half the context takes"
@@ -476,7 +479,7 @@ def _fit(self:Chat, ask):
         ids = encode(self.tokenizer, ask)
     return ask, ids
 
-# %% ../nbs/13_generate.ipynb #adbf6e6c
+# %% ../nbs/13_generate.ipynb #d2672686
 @patch
 def send(self:Chat, text, progress=None):
     """Say `text` and yield the Pieces of the answer. An answer that is cut short stays in the history as far as it came;
@@ -489,7 +492,7 @@ def send(self:Chat, text, progress=None):
     self.running = self._answer(ask, ids, room, progress)
     return self.running
 
-# %% ../nbs/13_generate.ipynb #86163a42
+# %% ../nbs/13_generate.ipynb #b61cfff4
 @patch
 def _answer(self:Chat, ask, ids, room, progress):
     "The pieces, and the bookkeeping when they end"
@@ -508,7 +511,7 @@ def _answer(self:Chat, ask, ids, room, progress):
         self._settle(broken)
         if said: self.messages = ask + [dict(role='assistant', content=said)]
 
-# %% ../nbs/13_generate.ipynb #4c862cf5
+# %% ../nbs/13_generate.ipynb #3fa82376
 def _file_name(path):
     "`path` as a text, with the ending .safetensors"
     path = os.path.expanduser(str(path))
@@ -525,7 +528,7 @@ def save(self:Chat, path):
     save_cache(path, self.cache, self.model, {k: json.dumps(v) for k, v in texts.items()})
     return path
 
-# %% ../nbs/13_generate.ipynb #91a0e846
+# %% ../nbs/13_generate.ipynb #f179fa13
 def _conversation(path, texts):
     "(messages, ids, kv) among the `texts` of a file"
     try: messages, ids, kv = (json.loads(texts[k]) for k in ('messages', 'ids', 'kv'))
@@ -544,7 +547,7 @@ def load(self:Chat, path):
     self._close()
     self.cache, self.ids, self.messages, self.kv, self.last = cache, ids, messages, kv, None
 
-# %% ../nbs/13_generate.ipynb #6f0d835e
+# %% ../nbs/13_generate.ipynb #433ee002
 def kv_bytes(cache):
     "(bytes in use, bytes of the same tokens in 16 bits) over all layers of `cache`"
     def one(c):
@@ -555,25 +558,25 @@ def kv_bytes(cache):
         return sum(a.nbytes for a in kv), sum(a.size for a in kv)*2
     return tuple(map(sum, zip(*map(one, cache)))) if cache else (0, 0)
 
-# %% ../nbs/13_generate.ipynb #0814ed81
+# %% ../nbs/13_generate.ipynb #b337a4e9
 def size_text(n):
     "Bytes for people: 950 B, 41 KB, 3.02 GB (steps of 1000)"
     for unit in ('B', 'KB', 'MB', 'GB'):
         if n < 999.5 or unit == 'GB': return f'{n:.0f} {unit}' if n >= 99.5 or unit in ('B', 'KB') else f'{n:.3g} {unit}'
         n /= 1000
 
-# %% ../nbs/13_generate.ipynb #84856bd2
+# %% ../nbs/13_generate.ipynb #46e81b97
 def kv_text(cache):
     "KV 41 KB, 3.6x smaller than fp16"
     used, half = kv_bytes(cache)
     ratio = half/used if used else 1
     return f'KV {size_text(used)}, ' + (f'{ratio:.1f}x smaller' if ratio >= .95 else f'{1/ratio:.1f}x larger') + ' than fp16'
 
-# %% ../nbs/13_generate.ipynb #0b98754a
+# %% ../nbs/13_generate.ipynb #52e6aba9
 _ends = dict(length=' · cut at {n} token{s} (--max-tokens)', context=' · the context is full (/clear starts anew)',
              cancelled=' · stopped')
 
-# %% ../nbs/13_generate.ipynb #1c5da8a8
+# %% ../nbs/13_generate.ipynb #38c24502
 def answer_line(p, cache, draft=None):
     "What the chat prints after an answer whose last Piece is `p`; with a `draft`, also what it was good for"
     n = p.generation_tokens
@@ -581,7 +584,7 @@ def answer_line(p, cache, draft=None):
     why, guesses = _ends.get(p.finish_reason, '').format(n=n, s=s), draft.report() if draft else ''
     return f'[{n} token{s} in {p.seconds:.1f} s ({p.generation_tps:.1f} tok/s) · {kv_text(cache)}{guesses}{why}]'
 
-# %% ../nbs/13_generate.ipynb #742a71a4
+# %% ../nbs/13_generate.ipynb #2533384b
 def describe(model):
     "Parameters and how they are stored, as a text: 135M parameters, float32"
     n, kinds = 0, set()
@@ -595,7 +598,7 @@ def describe(model):
     count = f'{n/1e9:.1f}B' if n >= 1e9 else f'{n/1e6:.0f}M'
     return f'{count} parameters, {" and ".join(sorted(kinds))}'
 
-# %% ../nbs/13_generate.ipynb #f34919b6
+# %% ../nbs/13_generate.ipynb #933dc9f6
 @patch
 def stats(self:Chat):
     """A dict: model, kv, kv_bytes and fp16_bytes, kv_text, context (tokens in use, limit), turns, backend, blas, and the
@@ -607,18 +610,18 @@ def stats(self:Chat):
                 backend=backend(), blas=blas_info(), turns=sum(m['role'] == 'user' for m in self.messages),
                 prompt_tps=last and last.prompt_tps, generation_tps=last and last.generation_tps)
 
-# %% ../nbs/13_generate.ipynb #a03768ce
+# %% ../nbs/13_generate.ipynb #e7c870eb
 KV_FORMATS = ('int4', 'int4-token', 'k8v4', 'int8', 'fp16', 'rot-int4', 'polar', 'turbo4', 'turbo3', 'turbo2.5', 'turbo4-prod', 'qjl')
 
 class Quit(Exception):
     "Ends a command: a line for stderr and an exit code"
     def __init__(self, message, code=2): super().__init__(message); self.code = code
 
-# %% ../nbs/13_generate.ipynb #70542427
+# %% ../nbs/13_generate.ipynb #9508edb8
 class _Parser(argparse.ArgumentParser):
     def error(self, message): self.exit(2, f'{self.prog}: {message} (--help lists the options)\n')
 
-# %% ../nbs/13_generate.ipynb #0389b468
+# %% ../nbs/13_generate.ipynb #4bce33b3
 def _parser(prog, about, max_tokens):
     p = _Parser(prog=prog, description=about, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument('--model', default=argparse.SUPPRESS,
@@ -643,13 +646,13 @@ def _parser(prog, about, max_tokens):
     p.add_argument('--version', action='version', version=f'{prog} {__version__}')
     return p
 
-# %% ../nbs/13_generate.ipynb #24f3a267
+# %% ../nbs/13_generate.ipynb #1f3c1e3e
 def _parse(parser, argv):
     "The options; those not given are None"
     names = ('model', 'prompt', 'system', 'repetition_penalty', 'seed', 'no_color', 'raw', 'stop', 'draft', 'load')
     return parser.parse_args(argv, argparse.Namespace(**dict.fromkeys(names)))
 
-# %% ../nbs/13_generate.ipynb #b34d0743
+# %% ../nbs/13_generate.ipynb #f6612648
 def _sampling(a):
     "The sampling options as keywords, checked"
     kw = dict(temp=a.temp, top_p=a.top_p, top_k=a.top_k, min_p=a.min_p, repetition_penalty=a.repetition_penalty, seed=a.seed)
@@ -659,13 +662,13 @@ def _sampling(a):
     except ValueError as e: raise Quit('--' + re.sub('_(?=.*:)', '-', str(e), count=1)) from None
     return kw | dict(max_tokens=a.max_tokens)
 
-# %% ../nbs/13_generate.ipynb #29fd3266
+# %% ../nbs/13_generate.ipynb #02c522a5
 def _one_line(e, most=400):
     "An exception as one line"
     s = ' '.join(str(e).split()) or type(e).__name__
     return s if len(s) <= most else s[:most-1] + '…'
 
-# %% ../nbs/13_generate.ipynb #502d4cda
+# %% ../nbs/13_generate.ipynb #31126f35
 def _load(a):
     "(model, tokenizer, name) of --model"
     os.environ.setdefault('TRANSFORMERS_VERBOSITY', 'error'); os.environ.setdefault('TOKENIZERS_PARALLELISM', 'false')
@@ -675,30 +678,30 @@ def _load(a):
         return *load(path)[:2], os.path.basename(path.rstrip('/'))
     except Exception as e: raise Quit(f'cannot load {a.model or "the default model"}: {_one_line(e)}') from e
 
-# %% ../nbs/13_generate.ipynb #4c7823f1
+# %% ../nbs/13_generate.ipynb #3207c4a1
 def _drafter(a):
     "The Speculator of --draft, or None"
     if not a.draft: return None
     from turboquant.speculative import Speculator          # told in chapter 13a
     return Speculator('lookup' if a.draft == 'lookup' else _load(argparse.Namespace(model=a.draft))[0], a.gamma)
 
-# %% ../nbs/13_generate.ipynb #64c6437f
+# %% ../nbs/13_generate.ipynb #0ec90b2f
 def _typed(text):
     "An option's text, read as UTF-8 whatever the locale"
     try: return os.fsencode(text).decode('utf-8', 'replace')
     except UnicodeEncodeError: return text
 
-# %% ../nbs/13_generate.ipynb #5e340719
+# %% ../nbs/13_generate.ipynb #079f55e7
 def _given_prompt(a):
     "The one prompt to answer, or None when there is a person to talk to"
     text = a.prompt and _typed(a.prompt)
     if text is None and not sys.stdin.isatty():
-        text = sys.stdin.buffer.read().decode('utf-8', 'replace').lstrip('\ufeff')
+        text = re.sub(r'\r?\n\Z', '', sys.stdin.buffer.read().decode('utf-8', 'replace').lstrip('\ufeff'))    # echo's own line end
         if not text.strip(): raise Quit('nothing to answer: stdin is empty (give --prompt, or run in a terminal)')
     if text is not None and not text.strip(): raise Quit('--prompt is empty')
     return text
 
-# %% ../nbs/13_generate.ipynb #2dde8bac
+# %% ../nbs/13_generate.ipynb #95cf8ffe
 @contextlib.contextmanager
 def _on_interrupt(stop):
     "Within, the first Ctrl-C calls `stop()`, the second raises KeyboardInterrupt"
@@ -709,7 +712,7 @@ def _on_interrupt(stop):
     try: yield
     finally: signal.signal(signal.SIGINT, old)
 
-# %% ../nbs/13_generate.ipynb #0bedd5cc
+# %% ../nbs/13_generate.ipynb #2fe25f16
 class _Screen:
     "Styled writing to `out`"
     def __init__(self, out, no_color=False):
@@ -721,7 +724,7 @@ class _Screen:
     def thought(self, s):
         if s and self.out.isatty(): self.write(self.styled(2, s))              # a pipe gets the answer alone
 
-# %% ../nbs/13_generate.ipynb #f77d0d99
+# %% ../nbs/13_generate.ipynb #f8622ad7
 def _streamed(pieces, screen, cancel):
     "Print an answer as it comes; returns its last Piece"
     p = None
@@ -730,7 +733,7 @@ def _streamed(pieces, screen, cancel):
     screen.write('\n')
     return p
 
-# %% ../nbs/13_generate.ipynb #5cad014a
+# %% ../nbs/13_generate.ipynb #932e7c23
 def _said(chat, text, screen, notes):
     "One answer of `chat`, with what is to be told about it on `notes`; returns its last Piece"
     pieces = chat.send(text, progress=progress_bar())
@@ -739,14 +742,14 @@ def _said(chat, text, screen, notes):
     notes.note(answer_line(p, chat.cache, chat.draft))
     return p
 
-# %% ../nbs/13_generate.ipynb #3ff0bc54
+# %% ../nbs/13_generate.ipynb #7a3d953a
 def _once(chat, text, screen, notes):
     "Answer `text`, then the line on `notes`; returns the exit code"
     try: p = _said(chat, text, screen, notes)
     except ContextFull as e: raise Quit(str(e)) from None
     return 130 if p.finish_reason == 'cancelled' else 0
 
-# %% ../nbs/13_generate.ipynb #d82b0dcb
+# %% ../nbs/13_generate.ipynb #727f6e53
 _help = """/clear       forget the conversation and empty the cache   (also: clear)
 /save FILE   save the conversation with its cache
 /load FILE   go on with a saved one
@@ -755,7 +758,7 @@ _help = """/clear       forget the conversation and empty the cache   (also: cle
 /quit        leave   (also: quit, exit, Ctrl-D)
 Ctrl-C       stop an answer"""
 
-# %% ../nbs/13_generate.ipynb #ce2b24e5
+# %% ../nbs/13_generate.ipynb #78571567
 def _stats_text(s, name):
     (used, limit), turns = s['context'], s['turns']
     fast = lambda n: f'{n:.1f} tok/s' if n else '–'
@@ -764,7 +767,7 @@ def _stats_text(s, name):
                 speed=f"prefill {fast(s['prompt_tps'])}, decode {fast(s['generation_tps'])} (last answer)")
     return '\n'.join(f'{k:8} {v}' for k, v in rows.items())
 
-# %% ../nbs/13_generate.ipynb #52261b1b
+# %% ../nbs/13_generate.ipynb #5b6cb43f
 def _file_command(word, path, chat):
     "Carry out /save or /load with the file `path`; returns the reply"
     if not path: return f'{word} needs a file: {word} talk.safetensors'
@@ -773,7 +776,7 @@ def _file_command(word, path, chat):
     turns = sum(m['role'] == 'user' for m in chat.messages)
     return f"{word[1:].rstrip('e').capitalize()}ed {path}: {turns} turn{'s'[:turns != 1]}, {len(chat.ids)} tokens, {kv_text(chat.cache)}."
 
-# %% ../nbs/13_generate.ipynb #9d242b57
+# %% ../nbs/13_generate.ipynb #8366928a
 def _command(line, chat, name):
     "The reply to a command, None to leave, or False when `line` is no command"
     word = line.split()[0].lower()
@@ -785,13 +788,13 @@ def _command(line, chat, name):
     if word in ('/save', '/load'): return _file_command(word, ''.join(line.split(None, 1)[1:]).strip(), chat)
     return f'Unknown command {word}: /help lists them.' if re.fullmatch(r'/[a-z?-]+', word) else False
 
-# %% ../nbs/13_generate.ipynb #abbd275c
+# %% ../nbs/13_generate.ipynb #7b9b2e0c
 def _ask(screen):
     "One line from the person; EOFError on Ctrl-D. With readline, escape codes are marked as having no width"
     mark = '\x01\x1b[1m\x02> \x01\x1b[0m\x02' if screen.color and 'readline' in sys.modules else '> '
     return input(mark)
 
-# %% ../nbs/13_generate.ipynb #0d51dff4
+# %% ../nbs/13_generate.ipynb #35ccc5f4
 def _talk(chat, name, screen):
     "The conversation; returns the exit code"
     with contextlib.suppress(ImportError): import readline                     # history and editing where there is one
@@ -811,14 +814,14 @@ def _talk(chat, name, screen):
         if reply: screen.note(reply)
         else: _turn(chat, line, screen)
 
-# %% ../nbs/13_generate.ipynb #b6a98e28
+# %% ../nbs/13_generate.ipynb #123b3b16
 def _turn(chat, line, screen):
     "One answer in the chat, with its line; nothing that happens to it ends the program"
     try: _said(chat, line, screen, screen)
     except ContextFull as e: screen.note(f'{e}: /clear starts anew, --overflow drop-oldest would go on.')
     except KeyboardInterrupt: screen.write('\n'); screen.note('[broken off]')
 
-# %% ../nbs/13_generate.ipynb #f8623807
+# %% ../nbs/13_generate.ipynb #d9be5066
 def _streams():
     "UTF-8 on all three streams; one that is closed becomes the null device"
     for name, mode in (('stdin', 'r'), ('stdout', 'w'), ('stderr', 'w')):
@@ -826,12 +829,12 @@ def _streams():
         s = getattr(sys, name)
         if hasattr(s, 'reconfigure'): s.reconfigure(encoding='utf-8', errors='replace')
 
-# %% ../nbs/13_generate.ipynb #ff6b15b7
+# %% ../nbs/13_generate.ipynb #934eed15
 def _mute():
     "Nothing more can be written: keep the interpreter from trying at its end"
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-# %% ../nbs/13_generate.ipynb #fce83e30
+# %% ../nbs/13_generate.ipynb #6b2ede60
 def _run(prog, body):
     "Call `body()` and turn what it raises into a line and an exit code"
     _streams()
@@ -844,7 +847,7 @@ def _run(prog, body):
     except OSError as e: _mute(); print(f'{prog}: cannot write: {e}', file=sys.stderr); return 1
     except (ValueError, RuntimeError) as e: print(f'{prog}: {_one_line(e)}', file=sys.stderr); return 1
 
-# %% ../nbs/13_generate.ipynb #f7d07007
+# %% ../nbs/13_generate.ipynb #0d164da1
 def _new_chat(a, kw, model, tokenizer, name):
     "The Chat that the options `a` ask for"
     try:
@@ -853,7 +856,7 @@ def _new_chat(a, kw, model, tokenizer, name):
         return chat
     except (ValueError, OSError) as e: raise Quit(f'{name}: {_one_line(e)}') from e
 
-# %% ../nbs/13_generate.ipynb #ce63376f
+# %% ../nbs/13_generate.ipynb #a3b3d9ee
 def chat_main(argv=None):
     "The command turboquant-chat: a conversation, or one answer to --prompt or stdin; returns the exit code"
     p = _parser('turboquant-chat', 'Chat with a language model whose KV cache stays in 4 bits.', 512)
@@ -868,7 +871,7 @@ def chat_main(argv=None):
         return _talk(chat, name, out) if text is None else _once(chat, text, out, err)
     return _run('turboquant-chat', body)
 
-# %% ../nbs/13_generate.ipynb #b94ee894
+# %% ../nbs/13_generate.ipynb #cfcc8644
 def _one_answer(a, kw, text):
     "The body of turboquant-generate"
     model, tokenizer, name = _load(a)
@@ -884,7 +887,7 @@ def _one_answer(a, kw, text):
     _Screen(sys.stderr, a.no_color).note(answer_line(p, cache, draft))
     return 130 if p.finish_reason == 'cancelled' else 0
 
-# %% ../nbs/13_generate.ipynb #1a739eed
+# %% ../nbs/13_generate.ipynb #280323d3
 def generate_main(argv=None):
     "The command turboquant-generate: the answer to --prompt or stdin; returns the exit code"
     p = _parser('turboquant-generate', 'Generate a text from a model whose KV cache stays in 4 bits.', 256)

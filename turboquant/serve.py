@@ -4,29 +4,30 @@
 
 # %% auto #0
 __all__ = ['OPTIONS', 'letters_tokenizer', 'use_packed', 'undo_packed', 'PrefixCaches', 'Refused', 'check_messages', 'check_body',
-           'token_bytes', 'need_bytes', 'fitting', 'free_bytes', 'Generator', 'Provider', 'Gone', 'Handler', 'Server',
-           'solo', 'post', 'alive', 'hostile', 'their_server', 'survey', 'leave', 'rss', 'load_test', 'main']
+           'check_bias', 'token_bytes', 'need_bytes', 'fitting', 'free_bytes', 'Generator', 'Provider', 'Gone',
+           'Handler', 'Server', 'solo', 'post', 'alive', 'hostile', 'their_server', 'survey', 'leave', 'rss',
+           'load_test', 'main']
 
-# %% ../nbs/17_serve.ipynb #7aee0314
+# %% ../nbs/17_serve.ipynb #cb942bae
 import argparse, contextlib, copy, gc, io, json, logging, math, os, select, socket, sys, threading, weakref
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-# %% ../nbs/17_serve.ipynb #65a5cb61
+# %% ../nbs/17_serve.ipynb #79d4e170
 from .blas import blas_info
 from .kv_cache import PackedKVCache, PackedRotatingKVCache
 from .batch import BatchPackedKVCache, fork
 from .generate import context_limit, size_text
 from .lm import KINDS, load, make_prompt_cache
 
-# %% ../nbs/17_serve.ipynb #7948050e
+# %% ../nbs/17_serve.ipynb #afe92cce
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 import mlx_lm.server as theirs
 from mlx.utils import tree_map
 from fastcore.basics import patch
 
-# %% ../nbs/17_serve.ipynb #08446b4e
+# %% ../nbs/17_serve.ipynb #0a7685ff
 def letters_tokenizer(n=97):
     "A tokenizer for tests and load: token i is the letter chr(32 + i), and a chat is its texts joined"
     from tokenizers import Tokenizer, models, decoders, pre_tokenizers
@@ -38,7 +39,7 @@ def letters_tokenizer(n=97):
     fast.chat_template = "{% for m in messages %}{{ m['role'][0] }}:{{ m['content'] }}|{% endfor %}{% if add_generation_prompt %}a:{% endif %}"
     return TokenizerWrapper(fast)
 
-# %% ../nbs/17_serve.ipynb #b545a853
+# %% ../nbs/17_serve.ipynb #d44c8414
 def use_packed(model, **kw):
     """From now on mlx-lm makes packed caches for `model`: its generate, batch_generate, server and chat need no argument.
     `kw` as for `turboquant.lm.make_prompt_cache`, which raises ValueError for what cannot be. Returns `model`."""
@@ -54,7 +55,7 @@ def undo_packed(model):
         own = vars(model).pop('_own_make_cache'); del model.make_cache
         if own: model.make_cache = own
 
-# %% ../nbs/17_serve.ipynb #1ecdfa52
+# %% ../nbs/17_serve.ipynb #c5cfb772
 def _packed(cache):
     "The packed caches in a prompt cache, also those inside CacheLists"
     for c in cache:
@@ -69,7 +70,7 @@ def _edge(cache, n):
     while (m := min((below(c, n) for c in _packed(cache)), default=n)) < n: n = m
     return n
 
-# %% ../nbs/17_serve.ipynb #7cd706c6
+# %% ../nbs/17_serve.ipynb #467e9d1b
 class PrefixCaches(theirs.LRUPromptCache):
     "mlx-lm's store of recent prompt caches; hits are cut at a block's edge and leave at least one token to compute"
     def fetch_nearest_cache(self, model, tokens):
@@ -89,7 +90,7 @@ class PrefixCaches(theirs.LRUPromptCache):
         cache = copy.deepcopy(cache)
         return n, cache if mlx_cache.trim_prompt_cache(cache, held - n) == held - n else (0, None)
 
-# %% ../nbs/17_serve.ipynb #35a83aec
+# %% ../nbs/17_serve.ipynb #69a2f17d
 class Refused(Exception):
     "A request that is not served: an HTTP status, a message, the argument, and a code for programs"
     def __init__(self, status, message, param=None, code=None):
@@ -98,7 +99,7 @@ class Refused(Exception):
         kind = 'invalid_request_error' if self.status < 500 else 'server_error'
         return json.dumps(dict(error=dict(message=str(self), type=kind, param=self.param, code=self.code))).encode()
 
-# %% ../nbs/17_serve.ipynb #0b42e363
+# %% ../nbs/17_serve.ipynb #4ed97e19
 def _want(name, got, want): raise Refused(400, f"`{name}` is {str(got)[:80]!r}; expected {want}", name)
 
 def _content(name, x):
@@ -117,7 +118,7 @@ def check_messages(x):
         calls = m.get('tool_calls')
         if calls is not None and not (isinstance(calls, list) and all(isinstance(c, dict) for c in calls)): _want(f'messages[{i}].tool_calls', calls, "a list of objects")
 
-# %% ../nbs/17_serve.ipynb #2d0b0ca8
+# %% ../nbs/17_serve.ipynb #7a8b9f33
 _IGNORED = {'n': 1, 'best_of': 1, 'echo': False, 'suffix': '', 'response_format': {'type': 'text'}, 'tool_choice': 'auto',
             'functions': [], 'modalities': ['text'], 'service_tier': 'auto', 'prediction': {}}       # what each must be, if given
 
@@ -128,12 +129,23 @@ def check_body(body, path):
     for k, x in body.items():
         if isinstance(x, float) and not math.isfinite(x): _want(k, x, "a finite number")
         if isinstance(x, bool) and k in ('max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'min_p', 'seed', 'top_logprobs'): _want(k, x, "a number")
+    if (seed := body.get('seed')) is not None and not (isinstance(seed, int) and 0 <= seed < 2**64): _want('seed', seed, "a whole number from 0")
     if path.endswith('chat/completions'): check_messages(body.get('messages'))
     elif not isinstance(body.get('prompt'), str) or not body['prompt']: _want('prompt', body.get('prompt'), "a text; lists of prompts or token ids are not served")
     stop = body.get('stop') or []
     if not isinstance(stop, (str, list)) or not all(isinstance(s, str) and s for s in stop): _want('stop', stop, "a text or a list of texts")
 
-# %% ../nbs/17_serve.ipynb #ca9ea452
+# %% ../nbs/17_serve.ipynb #37a9cc4b
+def check_bias(bias, vocab):
+    "Refused unless each key of the `bias` is a token id of a model with `vocab` of them"
+    if bias is None: return
+    if not isinstance(bias, dict): _want('logit_bias', bias, "an object of token ids and numbers")
+    for k in bias:
+        try: ok = 0 <= int(k) < vocab
+        except ValueError: ok = False
+        if not ok: _want('logit_bias', k, f"token ids from 0 to {vocab - 1}")
+
+# %% ../nbs/17_serve.ipynb #d981cf76
 def token_bytes(model):
     "For each KV cache of `model`, packed or mlx-lm's, the bytes that a token takes and the most tokens that count (None: any number)"
     caches, out = mlx_cache.make_prompt_cache(model), []
@@ -156,14 +168,14 @@ def fitting(per, free, most=1 << 30):
         lo, hi = (mid, hi) if need_bytes(per, mid) <= free else (lo, mid - 1)
     return lo
 
-# %% ../nbs/17_serve.ipynb #8098f453
+# %% ../nbs/17_serve.ipynb #01254555
 def free_bytes():
     "Memory that caches may take: what the GPU recommends less what is in use, or half of what the machine has left"
     if mx.metal.is_available(): return max(0, mx.device_info()['max_recommended_working_set_size'] - mx.get_active_memory())
     names = os.sysconf_names
     return os.sysconf('SC_PAGE_SIZE')*os.sysconf('SC_AVPHYS_PAGES' if 'SC_AVPHYS_PAGES' in names else 'SC_PHYS_PAGES')//2
 
-# %% ../nbs/17_serve.ipynb #8e3020ff
+# %% ../nbs/17_serve.ipynb #7785176f
 class Generator(theirs.ResponseGenerator):
     "mlx-lm's generation thread, which survives what goes wrong in it"
     def __init__(self, provider, prompt_cache):
@@ -185,7 +197,7 @@ class Generator(theirs.ResponseGenerator):
         for q in list(self.waiting): q.put(Refused(500, f"the batch that this request was in failed ({type(e).__name__}: {str(e)[:200]})"))
         self.waiting.clear(); gc.collect(); mx.clear_cache()
 
-# %% ../nbs/17_serve.ipynb #12c8c1ee
+# %% ../nbs/17_serve.ipynb #f7f4b1ae
 @patch
 def _tokenize(self:Generator, tokenizer, request, args):
     out = theirs.ResponseGenerator._tokenize(self, tokenizer, request, args)
@@ -207,7 +219,7 @@ def _afford(self:Generator, n, args):
     status, have, when = (400, p.cache_bytes, 'this server has') if need > p.cache_bytes else (503, max(free, 0), 'until other requests end there are')
     raise Refused(status, f"{told}; {when} {size_text(have)}, enough for {fitting(p.per, have)} tokens", 'max_tokens', 'out_of_memory')
 
-# %% ../nbs/17_serve.ipynb #1ed3c651
+# %% ../nbs/17_serve.ipynb #fd65701e
 class Provider(theirs.ModelProvider):
     "One model, already loaded, in the place of mlx-lm's ModelProvider"
     def __init__(self, cli_args, model, tokenizer, name):
@@ -216,12 +228,13 @@ class Provider(theirs.ModelProvider):
         self.is_distributed, self.model_key = False, (name, None, None)
         self.is_batchable = all(hasattr(c, 'merge') for c in mlx_cache.make_prompt_cache(model))
         self.limit, self.per = context_limit(model), token_bytes(model)
+        self.vocab = model(mx.zeros((1, 1), dtype=mx.int32)).shape[-1]
         self.cache_bytes = cli_args.prompt_cache_bytes
         self.longest = max(map(len, tokenizer.get_vocab()))
     def load_default(self): pass
     def load(self, model_path, adapter_path=None, draft_model_path=None): return self.model, self.tokenizer
 
-# %% ../nbs/17_serve.ipynb #2e859055
+# %% ../nbs/17_serve.ipynb #b3644468
 class Gone(ConnectionError): "The client has closed its connection, or has been told all it will be told"
 
 def _gone(sock):
@@ -242,7 +255,7 @@ class _Watch:
         return ctx, self.watched(response, args)
     def end(self, args): self.generator.needs.pop(id(args), None)
 
-# %% ../nbs/17_serve.ipynb #8f6d44d4
+# %% ../nbs/17_serve.ipynb #c8728391
 def _refusal(e):
     "An exception of the generation thread as a Refused"
     if isinstance(e, Refused): return e
@@ -260,7 +273,7 @@ def watched(self:_Watch, response, args):
     except Exception as e: self.handler.tell(_refusal(e)); raise Gone() from e
     finally: self.end(args)
 
-# %% ../nbs/17_serve.ipynb #7449c0b6
+# %% ../nbs/17_serve.ipynb #e422002c
 _POSTS = '/v1/completions', '/v1/chat/completions', '/chat/completions'
 _LOCAL = 'localhost', '127.0.0.1', '::1'
 
@@ -276,7 +289,7 @@ class Handler(theirs.APIHandler):
         try: super().handle()
         except (ConnectionError, TimeoutError): self.close_connection = True
 
-# %% ../nbs/17_serve.ipynb #89bee03c
+# %% ../nbs/17_serve.ipynb #6c5dd18f
 @patch
 def tell(self:Handler, e):
     "Tell the client of the Refused `e`: as a response, or in mid-stream as an event"
@@ -300,7 +313,7 @@ def _set_stream_headers(self:Handler, status_code=200):
     self.begun = True
     theirs.APIHandler._set_stream_headers(self, status_code)
 
-# %% ../nbs/17_serve.ipynb #5bd512d4
+# %% ../nbs/17_serve.ipynb #ab2405be
 class _Plain:
     "A handler's output, with mlx-lm's error texts in the API's form"
     def __init__(self, out, handler): self.out, self.handler = out, handler
@@ -321,7 +334,7 @@ def send_response(self:Handler, code, message=None):
     self.code = code
     theirs.APIHandler.send_response(self, code, message)
 
-# %% ../nbs/17_serve.ipynb #a2e2394a
+# %% ../nbs/17_serve.ipynb #9694fa9a
 @patch
 def _from_here(self:Handler):
     "Refused for a web page of another origin, and for a name that only pretends to be this machine"
@@ -351,7 +364,7 @@ def _drain(self:Handler, n, seconds=30):
         if not got: raise Gone()
         n -= got
 
-# %% ../nbs/17_serve.ipynb #dc491dbe
+# %% ../nbs/17_serve.ipynb #6bc45889
 @patch
 def _admit(self:Handler):
     "The body of a request that can be served, as bytes; Refused otherwise"
@@ -364,11 +377,12 @@ def _admit(self:Handler):
     if body.get('model') not in (None, p.name, 'default_model'):
         raise Refused(404, f"the model {str(body['model'])[:80]!r} is not served here; expected {p.name!r}", 'model', 'model_not_found')
     check_body(body, self.path)
+    check_bias(body.get('logit_bias'), p.vocab)
     raw = json.dumps(body | dict(model=p.name)).encode()
     if p.limit and len(raw) > 6*p.limit*p.longest + 65536: raise Refused(400, f"the prompt is longer than the model's context of {p.limit} tokens", 'messages', 'context_length_exceeded')
     return raw
 
-# %% ../nbs/17_serve.ipynb #4785aced
+# %% ../nbs/17_serve.ipynb #7c2c9f98
 @patch
 def do_POST(self:Handler):
     try: raw = self._admit()
@@ -389,7 +403,7 @@ def handle_models_request(self:Handler):
     body = json.dumps(dict(object='list', data=[dict(id=self.response_generator.model_provider.name, object='model', created=self.created, owned_by='turboquant')])).encode()
     self._set_completion_headers(200); self.send_header('Content-Length', str(len(body))); self.end_headers(); self.wfile.write(body)
 
-# %% ../nbs/17_serve.ipynb #56efd826
+# %% ../nbs/17_serve.ipynb #8917d968
 class _HTTP(ThreadingHTTPServer):
     daemon_threads, request_queue_size = True, 256
     def __init__(self, address, handler, clients):
@@ -403,7 +417,7 @@ class _HTTP(ThreadingHTTPServer):
         try: super().process_request_thread(request, client_address)
         finally: self.room.release()
 
-# %% ../nbs/17_serve.ipynb #9c1b6e3f
+# %% ../nbs/17_serve.ipynb #ebbb5ce4
 OPTIONS = dict(temp=0., top_p=1., top_k=0, min_p=0., max_tokens=512, num_draft_tokens=0, decode_concurrency=32, prompt_concurrency=8, prefill_step_size=None,
                prompt_cache_size=10, prompt_cache_bytes=None, max_request_bytes=8 << 20, max_clients=256, allowed_origins=(), chat_template_args={},
                kv_bits=None, kv_group_size=64, quantized_kv_start=0, model=None, pipeline=False)
@@ -429,7 +443,7 @@ class Server:
     def __enter__(self): return self
     def __exit__(self, *_): self.close()
 
-# %% ../nbs/17_serve.ipynb #8dce37e2
+# %% ../nbs/17_serve.ipynb #5c2b79c4
 def solo(model, ids, n, answer=None, before=None, chunk=128):
     """`n` greedy tokens that `model` answers to the token ids `ids` with no server and no neighbours around it.
     With `answer` those tokens are fed instead, and how far each was below the best logit is returned: 0 where it was the best.
@@ -449,7 +463,7 @@ def solo(model, ids, n, answer=None, before=None, chunk=128):
         out.append(last if answer is None else (l.max() - l[last]).item())
     return out
 
-# %% ../nbs/17_serve.ipynb #eaf1c9d8
+# %% ../nbs/17_serve.ipynb #a2c3e93a
 def post(url, body, path='/v1/chat/completions', headers={}, timeout=60):
     "POST `body` (a dict as JSON, or bytes, or pieces of bytes) to a server's `url`: (status, JSON or text)"
     import http.client, urllib.parse
@@ -467,7 +481,7 @@ def alive(url):
     status, out = post(url, dict(messages=[dict(role='user', content='hi')], max_tokens=4))
     return status == 200 and out['usage']['completion_tokens'] <= 4
 
-# %% ../nbs/17_serve.ipynb #c279d8f1
+# %% ../nbs/17_serve.ipynb #bf79e242
 def hostile():
     "Requests to refuse: {what it is: (expected status, body, and keywords for `post`)}"
     user = lambda **kw: dict(messages=[dict(role='user', content='hi')], max_tokens=4) | kw
@@ -485,6 +499,7 @@ def hostile():
         'temperature -1': (400, user(temperature=-1), {}), 'stop is a number': (400, user(stop=5), {}), 'two choices': (400, user(n=2), {}),
         'JSON mode': (400, user(response_format=dict(type='json_object')), {}),
         'logit_bias of words': (400, user(logit_bias=dict(a=1)), {}),
+        'logit_bias beyond the vocabulary': (400, user(logit_bias={'99999999': 5}), {}),
         'another model': (404, user(model='gpt-4o'), {}), 'another path': (404, user(), dict(path='/v1/embeddings')),
         'an empty prompt': (400, dict(prompt=''), dict(path='/v1/completions')),
         'a list of prompts': (400, dict(prompt=['a', 'b']), dict(path='/v1/completions')),
@@ -495,7 +510,7 @@ def hostile():
         'from a web page': (403, user(), dict(headers={'Origin': 'https://evil.example'})),
         'to another host name': (403, user(), dict(headers={'Host': 'evil.example:80'}))}
 
-# %% ../nbs/17_serve.ipynb #3feee581
+# %% ../nbs/17_serve.ipynb #2650c7a9
 def their_server(model, tokenizer):
     "mlx-lm's own server around the same model, for comparison: (generator, http server, url)"
     a = argparse.Namespace(**OPTIONS | dict(allowed_origins=['*'], host='127.0.0.1', port=0, prefill_step_size=128, trust_remote_code=False, chat_template=''))
@@ -511,7 +526,7 @@ def their_server(model, tokenizer):
     threading.Thread(target=h.serve_forever, kwargs=dict(poll_interval=.05), daemon=True).start()
     return g, h, f'http://127.0.0.1:{h.server_address[1]}/v1'
 
-# %% ../nbs/17_serve.ipynb #1f6b2fad
+# %% ../nbs/17_serve.ipynb #78ce8c46
 def survey(model, tokenizer, tries=None):
     "What mlx-lm's own server does with the requests of `hostile`: {what: 'answered', 'accepted', 'no answer' or 'the server is dead'}"
     out, logger = {}, logging.getLogger()
@@ -529,7 +544,7 @@ def survey(model, tokenizer, tries=None):
     logger.level = was
     return out
 
-# %% ../nbs/17_serve.ipynb #273a8efc
+# %% ../nbs/17_serve.ipynb #38320a19
 def leave(url, stream, events=3, tokens=900, text='leaving'):
     "Ask for a long answer and hang up, after `events` events when streaming"
     import http.client, urllib.parse
@@ -543,7 +558,7 @@ def leave(url, stream, events=3, tokens=900, text='leaving'):
         r.close()
     c.close()
 
-# %% ../nbs/17_serve.ipynb #29edbead
+# %% ../nbs/17_serve.ipynb #367e4cb0
 def rss():
     "Memory of this process in bytes"
     import psutil
@@ -562,7 +577,7 @@ def _stream(url, messages, n):
     *parts, usage = map(json.loads, events[:-1])
     return ''.join(p['choices'][0]['delta'].get('content') or '' for p in parts), usage['usage']['prompt_tokens_details']['cached_tokens']
 
-# %% ../nbs/17_serve.ipynb #fcf8e42f
+# %% ../nbs/17_serve.ipynb #72f11300
 class _Client(threading.Thread):
     "One stream of a load test"
     def __init__(self, url, seed, end, tokens):
@@ -580,7 +595,7 @@ class _Client(threading.Thread):
             except Exception as e: self.errors.append(f'{type(e).__name__}: {e}'[:200]); talk = []; continue
             self.done.append((talk, text, hit)); talk = talk + [dict(role='assistant', content=text)]
 
-# %% ../nbs/17_serve.ipynb #3a036370
+# %% ../nbs/17_serve.ipynb #37cca408
 def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **options):
     """A server for `model` under `streams` clients for `seconds`; returns counts, errors, memory along the way (bytes), and
     how far below the best the tokens of `check` of the answers were, computed with the model alone."""
@@ -603,7 +618,7 @@ def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **o
     return dict(seconds=round(end, 1), streams=streams, answers=len(done), left=sum(c.left for c in clients), hits=sum(d[2] > 0 for d in done), errors=[e for c in clients for e in c.errors],
                 failures=failures, lives=lives, checked=len(below), exact=sum(b == 0 for b in below), below=round(max(below), 4), memory=memory)
 
-# %% ../nbs/17_serve.ipynb #22bd81f8
+# %% ../nbs/17_serve.ipynb #271548f7
 def _parser():
     p = argparse.ArgumentParser(prog='turboquant-serve', description="OpenAI-compatible server with 4-bit KV caches", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument('--model', help='an mlx-lm folder, a hub repo id or a GGUF file (default: the embedded SmolLM2-135M-Instruct)')
@@ -622,7 +637,7 @@ def _parser():
     p.add_argument('--log-level', default='WARNING', choices=('DEBUG', 'INFO', 'WARNING', 'ERROR'))
     return p
 
-# %% ../nbs/17_serve.ipynb #2fecdce0
+# %% ../nbs/17_serve.ipynb #fade8e26
 def main(argv=None):
     "The command turboquant-serve"
     a = vars(_parser().parse_args(argv))

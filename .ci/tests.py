@@ -32,6 +32,8 @@ def run_one(nb, out, skip, force):
     nbdev.test.CaptureShell = Shell
     ok, secs = nbdev.test.test_nb(Path(nb), skip_flags=skip, force_flags=force, basepath=root)
     Path(out).write_text(json.dumps(dict(count, ok=ok, secs=secs)))
+    sys.stdout.flush(); sys.stderr.flush()
+    os._exit(0)                                             # a failed notebook may leave threads that would be waited for
 
 def launch(nb, flags, limit):
     "Run `nb` in a fresh Python; returns what it counted and the text it left on stderr"

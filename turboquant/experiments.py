@@ -7,11 +7,11 @@ __all__ = ['CLIFF', 'RECIPES', 'RUNS', 'subject', 'results', 'fold_scale', 'scal
            'spread_run', 'NoWindow', 'Clamped', 'Stuck', 'sliding', 'cliff_run', 'recipes_run', 'partials_share',
            'greedy', 'overlap_run', 'main']
 
-# %% ../nbs/15_experiments.ipynb #3c9684d2
+# %% ../nbs/15_experiments.ipynb #bd1eb063
 import argparse, contextlib, importlib, json, statistics, sys, time
 from pathlib import Path
 
-# %% ../nbs/15_experiments.ipynb #07bd567b
+# %% ../nbs/15_experiments.ipynb #b7e1b6a8
 import turboquant                                          # before MLX, so that it finds a fast BLAS
 import numpy as np
 import mlx.core as mx
@@ -24,7 +24,7 @@ from .lm import load, make_prompt_cache
 from .packing import pack, unpack
 from .quality import compare, distance, encode, float32_model, novel, teacher_forced
 
-# %% ../nbs/15_experiments.ipynb #a9a5111e
+# %% ../nbs/15_experiments.ipynb #e01d78f3
 def subject(name):
     "(model, tokenizer) of 'smollm2' or 'gemma3', weights in float32. ValueError for another name"
     if name == 'smollm2': return float32_model()
@@ -38,7 +38,7 @@ def results():
     p = Path(turboquant.__file__).parent/'data'/'experiments.json'
     return json.loads(p.read_text(encoding='utf-8'))
 
-# %% ../nbs/15_experiments.ipynb #f05ffb6a
+# %% ../nbs/15_experiments.ipynb #2d1ccf39
 def fold_scale(model):
     "Move each attention layer's scale into its query norm (a Gemma 3), so that the scale is 1; returns the model"
     for layer in model.layers:
@@ -47,7 +47,7 @@ def fold_scale(model):
         a.scale = 1.
     return model
 
-# %% ../nbs/15_experiments.ipynb #c19ce2ee
+# %% ../nbs/15_experiments.ipynb #9963d346
 def scale_run(tokens=384):
     "Perplexity and KL of int4-token on Gemma 3, as it is and with scale 1; and how many positions are equal to the bit"
     out, each = {}, []
@@ -58,7 +58,7 @@ def scale_run(tokens=384):
         out[name] = [dict(format=r['format'], ppl=r['ppl'], kl=r['kl']) for r in rows]
     return dict(rows=out, tokens=tokens, equal=float(np.mean(each[0] == each[1])), worst=float(abs(each[0] - each[1]).max()))
 
-# %% ../nbs/15_experiments.ipynb #d962311b
+# %% ../nbs/15_experiments.ipynb #57a75870
 @contextlib.contextmanager
 def listening(model, heard):
     "Within this, each attention call of the mlx-lm `model` appends its (queries, keys, scale) to the list `heard`"
@@ -70,7 +70,7 @@ def listening(model, heard):
     try: yield heard
     finally: m.scaled_dot_product_attention = old
 
-# %% ../nbs/15_experiments.ipynb #bdb2c1e8
+# %% ../nbs/15_experiments.ipynb #b431b185
 def softmax_damage(q, k, k2, scale, t=1., first=32):
     "Mean KL over heads and queries from `first` on, and what the first-order estimate above says, for keys `k2` in place of `k`, scores times `t`"
     G, L = q.shape[1]//k.shape[1], k.shape[2]
@@ -84,7 +84,7 @@ def softmax_damage(q, k, k2, scale, t=1., first=32):
     mean = (p*d).sum(-1, keepdims=True)
     return ((p*(logp - logp2)).sum(-1).mean().item(), .5*(p*mx.square(d - mean)).sum(-1).mean().item())
 
-# %% ../nbs/15_experiments.ipynb #447d305e
+# %% ../nbs/15_experiments.ipynb #eb2e8903
 def spread_run(name, tokens=320, ts=(.25, .5, 1., 2., 4.)):
     "`softmax_damage` of 4-bit keys, grouped per token and per channel, for factors `ts` on the scores: means over all layers"
     model, tok = subject(name)
@@ -101,7 +101,7 @@ def spread_run(name, tokens=320, ts=(.25, .5, 1., 2., 4.)):
             rows.append(dict(axis=axis, t=t, kl=float(np.mean([e[0] for e in each])), predicted=float(np.mean([e[1] for e in each]))))
     return dict(tokens=tokens, rows=rows)
 
-# %% ../nbs/15_experiments.ipynb #20a80e44
+# %% ../nbs/15_experiments.ipynb #2ba9f654
 _int8 = dict(bits=8, k_axis=-1)
 
 class NoWindow(PackedKVCache):
@@ -123,7 +123,7 @@ class Stuck(mlx_cache.KVCache):
     @offset.setter
     def offset(self, v): pass
 
-# %% ../nbs/15_experiments.ipynb #9065d8f9
+# %% ../nbs/15_experiments.ipynb #ae59f93f
 @patch
 def update_and_fetch(self:Stuck, k, v):
     room = max(0, self.max_size - 1 - (0 if self.keys is None else self.keys.shape[2]))
@@ -139,7 +139,7 @@ def make_mask(self:Stuck, N, window_size=None, return_array=False):
     rows, cols = mx.arange(N)[:, None] + old, mx.arange(old + N)[None]
     return cols <= rows
 
-# %% ../nbs/15_experiments.ipynb #8043c89d
+# %% ../nbs/15_experiments.ipynb #581c4a5e
 def sliding(make):
     "A function model -> prompt cache: `make(max_size)` for the sliding layers, int8 for the global ones"
     def f(model):
@@ -152,7 +152,7 @@ CLIFF = {'int8': lambda m: make_prompt_cache(m, kv='int8'), 'int4': lambda m: ma
          'no window': sliding(lambda w: NoWindow(**_int8)), 'clamped position': sliding(Clamped),
          'stuck ring': sliding(Stuck)}
 
-# %% ../nbs/15_experiments.ipynb #7c8436c6
+# %% ../nbs/15_experiments.ipynb #8ae06c49
 def cliff_run(tokens=896, chunk=32):
     "KL to the unquantised run by position, in stretches of `chunk` tokens, on Gemma 3, for right and wrong caches"
     model, tok = subject('gemma3')
@@ -162,7 +162,7 @@ def cliff_run(tokens=896, chunk=32):
         for n, r in runs.items(): kl[n].append(round(float(distance(p, next(r)[0], y)[1].mean()), 6))
     return dict(tokens=tokens, chunk=chunk, window=512, kl=kl)
 
-# %% ../nbs/15_experiments.ipynb #0e3531c3
+# %% ../nbs/15_experiments.ipynb #9fa8af41
 _plain = dict(first=0, rotate_v=False, fit=False, wide={})
 RECIPES = {"MLX's layout": dict(kv='int4-token'), 'keys per channel': dict(kv='int4', **_plain),
            '+ fitted scales': dict(kv='int4', **_plain | dict(fit=True)), '+ turned values': dict(kv='int4', first=0, wide={}),
@@ -178,12 +178,12 @@ def recipes_run(name, tokens=2048, only=None):
     return dict(tokens=tokens, base=rows[0]['ppl'],
                 rows=[{k: r[k] for k in ('format', 'increase', 'se', 'kl', 'top1', 'bits')} | dict(quarters=quarters(r['each']['kl'])) for r in rows[1:]])
 
-# %% ../nbs/15_experiments.ipynb #30187978
+# %% ../nbs/15_experiments.ipynb #ede6d8ec
 def partials_share(N, D, G, splits, bits=4.5):
     "Bytes of float32 partials, written and read, as a share of the packed cache's bytes, for one KV head"
     return 2*4*splits*G*(D + 2)/(2*N*D*bits/8)
 
-# %% ../nbs/15_experiments.ipynb #94b5ef80
+# %% ../nbs/15_experiments.ipynb #4a529442
 def greedy(model, ids, n, how, cache):
     "`n` tokens after `ids`, greedily; `how`: 'wait' for each, 'ahead' (async_eval), or a number: wait every so many layers"
     every = how if isinstance(how, int) else 0
@@ -201,7 +201,7 @@ def greedy(model, ids, n, how, cache):
         y = nxt if nxt is not None else step(y)
     return out
 
-# %% ../nbs/15_experiments.ipynb #dfcdc257
+# %% ../nbs/15_experiments.ipynb #aa8a0053
 def _evaluate_every(model, k):
     "Make `model` evaluate its hidden state after every `k` layers; returns a function that undoes it"
     cls, old = type(model.layers[0]), type(model.layers[0]).__call__
@@ -214,7 +214,7 @@ def _evaluate_every(model, k):
     def stop(): cls.__call__ = old
     return stop
 
-# %% ../nbs/15_experiments.ipynb #75c27629
+# %% ../nbs/15_experiments.ipynb #16256074
 def overlap_run(n=24, rounds=5):
     "Median seconds a token of SmolLM2 by each way of `greedy`, unquantised (MLX alone) and int4, in turns"
     model, tok = subject('smollm2'); ids, took = encode(tok, 'The tale begins'), {}
@@ -226,7 +226,7 @@ def overlap_run(n=24, rounds=5):
             took.setdefault((kv, how), []).append((time.perf_counter() - t)/n)
     return dict(n=n, rounds=rounds, rows=[dict(kv=kv, how=str(how), seconds=statistics.median(t)) for (kv, how), t in took.items()])
 
-# %% ../nbs/15_experiments.ipynb #f8f3a8f1
+# %% ../nbs/15_experiments.ipynb #40aad132
 RUNS = dict(scale=lambda a: {'gemma3': scale_run(a.tokens or 384)},
             spread=lambda a: {n: spread_run(n, a.tokens or 320) for n in a.models},
             cliff=lambda a: {'gemma3': cliff_run(a.tokens or 896)},
@@ -246,7 +246,7 @@ def main(argv=None):
     print(json.dumps(got, indent=1))
     if a.json: _keep(a.json, a.section, got)
 
-# %% ../nbs/15_experiments.ipynb #1d321559
+# %% ../nbs/15_experiments.ipynb #0c40a252
 def _keep(path, section, got):
     "Enter the results of a section into the JSON file `path`, each with the command and the machine"
     from turboquant.bench import info
@@ -256,5 +256,5 @@ def _keep(path, section, got):
     old.setdefault(section, {}).update({m: made | r for m, r in got.items()})
     p.write_text(json.dumps(old, indent=1) + '\n')
 
-# %% ../nbs/15_experiments.ipynb #433a46d3
+# %% ../nbs/15_experiments.ipynb #6fd2f4ce
 if __name__ == '__main__' and '__file__' in globals(): main()

@@ -6,7 +6,7 @@
 __all__ = ['fork', 'BatchPackedKVCache', 'BatchKeys', 'BatchValues', 'BatchSharedKeys', 'BatchSharedValues',
            'BatchPackedSharedKVCache']
 
-# %% ../nbs/11c_batch.ipynb #456a7c82
+# %% ../nbs/11c_batch.ipynb #7b1e22d5
 import copy, functools, weakref
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
@@ -14,20 +14,19 @@ from fastcore.basics import patch
 from mlx.utils import tree_map
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/11c_batch.ipynb #6567aa47
+# %% ../nbs/11c_batch.ipynb #ace05c8d
 from .packing import Packed
 from .core import sdpa_int4
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedBuffer, PackedKeys, PackedValues, Causal, attend, turn
-from .shared import PackedSharedKVCache, SharedKeys, SharedValues
+from .shared import PackedSharedKVCache, SharedKeys, SharedValues, sdpa_int4_shared, turn_table, _angle, _turn
 
-# %% ../nbs/11c_batch.ipynb #d9b9e8d4
+# %% ../nbs/11c_batch.ipynb #188028f7
 def fork(cache):
     "A cache with the content of `cache`; the two share memory until one of them writes"
     return type(cache).from_state(tree_map(lambda x: copy.copy(x) if isinstance(x, mx.array) else x, cache.state))
 
-# %% ../nbs/11c_batch.ipynb #c77a388e
+# %% ../nbs/11c_batch.ipynb #7f5ed57b
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
-def _alike(r): return [type(r).__name__, *r.state[:2], *r.state[8:]]      # what rows of one batch must agree in
 
 class BatchPackedKVCache(PackedKVCache):
     """A batch of `rows`, each a PackedKVCache or PackedRotatingKVCache of one row, on mlx-lm's protocol for batches.
@@ -39,21 +38,32 @@ class BatchPackedKVCache(PackedKVCache):
         self.left, self.todo, self.last, self.version = [0]*len(rows), None, None, 0
         self.rows, self.stack = _checked(rows), None
 
-# %% ../nbs/11c_batch.ipynb #19d090ea
+# %% ../nbs/11c_batch.ipynb #15f656dd
+def _alike(a, b):
+    "Have the caches `a` and `b` the same settings?"
+    one, two = a.state, b.state
+    same = type(a).__name__ == type(b).__name__ and one[:2] + one[8:] == two[:2] + two[8:]
+    return same and (len(one) < 8 or mx.array_equal(one[7], two[7]).item())
+
+def _match(name, a, b):
+    "ValueError, about `name`, unless the caches `a` and `b` can share a batch"
+    if not _alike(a, b): _fail(name, repr(b), f"the settings of the others: {a}")
+    if a.empty() or b.empty(): return
+    x, y = ([(*d[1:], c.dtype) for d in c.dims] for c in (a, b))
+    if x != y: _fail(name, f"{y} in (H, D) and dtype", f"{x}, as the others have")
+
+# %% ../nbs/11c_batch.ipynb #7e1472a9
 def _checked(rows):
     "`rows`, if they can share a batch"
+    full = next((r for r in rows if isinstance(r, PackedKVCache) and not r.empty()), rows[0])
     for i, r in enumerate(rows):
         if not isinstance(r, PackedKVCache) or isinstance(r, BatchPackedKVCache):
             _fail('rows', f"a {type(r).__name__} at {i}", "packed caches of one row each")
-        if _alike(r) != _alike(rows[0]): _fail('rows', f"{r} at {i}", f"the settings of the first: {rows[0]}")
-    full = [r for r in rows if not r.empty()]
-    for r in full:
-        if r.dims[0][0] != 1: _fail('rows', f"a cache with {r.dims[0][0]} rows", "caches of one row each")
-        if (r.dims, r.dtype) != (full[0].dims, full[0].dtype):
-            _fail('rows', f"{r.dims} in {r.dtype}", f"the (B, H, D) and dtype of the others: {full[0].dims} in {full[0].dtype}")
+        _match('rows', full, r)
+        if not r.empty() and r.dims[0][0] != 1: _fail('rows', f"a cache with {r.dims[0][0]} rows", "caches of one row each")
     return rows
 
-# %% ../nbs/11c_batch.ipynb #d876d97a
+# %% ../nbs/11c_batch.ipynb #4443afbd
 @patch
 def _spans(self:BatchPackedKVCache, L):
     "For each row which of the next `L` tokens are real; counts them as seen"
@@ -66,7 +76,7 @@ def _spans(self:BatchPackedKVCache, L):
         out.append((a, b))
     return out
 
-# %% ../nbs/11c_batch.ipynb #b085e178
+# %% ../nbs/11c_batch.ipynb #84e55d3a
 class _Batch:
     "One side of a batch: the handles of its rows, and the spans of their real tokens"
     def __init__(self, cache, rows, spans, olds, shape, dtype):
@@ -78,8 +88,9 @@ class _Batch:
 
 class BatchKeys(_Batch, PackedKeys): "The keys of a batch: (B, H, positions, D) in shape"
 class BatchValues(_Batch, PackedValues): "The values of a batch"
+BatchPackedKVCache.kinds = BatchKeys, BatchValues
 
-# %% ../nbs/11c_batch.ipynb #5aa21530
+# %% ../nbs/11c_batch.ipynb #4e67c672
 @patch
 def _offsets(self:BatchPackedKVCache): return self.stack.offsets() if self.stack else [r.offset for r in self.rows]
 
@@ -94,35 +105,40 @@ def update_and_fetch(self:BatchPackedKVCache, keys, values):
     """Append the real tokens among `keys` (B, H, L, Dk) and `values` (B, H, L, Dv) to their rows; returns the handles.
     ValueError, with nothing changed, for another number of rows, and as PackedKVCache's."""
     if keys.ndim != 4 or keys.shape[0] != len(self.left): _fail('keys', f"of shape {keys.shape}", f"({len(self.left)}, H, L, D)")
-    if self.stack: self.stack.like._check(keys, values)
-    else: max(self.rows, key=lambda r: not r.empty())._check(keys[:1], values[:1])
+    return self._take(keys, values)
+
+# %% ../nbs/11c_batch.ipynb #9f4d0510
+@patch
+def _take(self:BatchPackedKVCache, *kv):
+    "Check, append, and return the handles"
+    if self.stack: self.stack.like._check(*kv)
+    else: max(self.rows, key=lambda r: not r.empty())._check(*(x[:1] for x in kv))
     self.version += 1; self.last = None
-    if keys.shape[2] == 1 and self._can_step(): self.last = self._step(keys, values)
-    else: self.last = self._spread(keys, values)
+    self.last = (self._step if kv[0].shape[2] == 1 and self._can_step() else self._spread)(*kv)
     return self.last
 
-# %% ../nbs/11c_batch.ipynb #72284b20
 @patch
-def _spread(self:BatchPackedKVCache, keys, values):
+def _spread(self:BatchPackedKVCache, *kv):
     "Each row takes its own tokens"
     self._unstack()
-    olds, spans, pairs = self._olds(), self._spans(keys.shape[2]), []
+    olds, spans, pairs = self._olds(), self._spans(kv[0].shape[2]), []
     for i, (r, (a, b)) in enumerate(zip(self.rows, spans)):
-        pairs.append(r.update_and_fetch(*(x[i:i+1, :, a:b] for x in (keys, values))) if b > a else None)
-    return self._handles(pairs, spans, olds, (keys, values))
+        pairs.append(r.update_and_fetch(*(x[i:i+1, :, a:b] for x in kv)) if b > a else None)
+    return self._handles(pairs, spans, olds, kv)
 
+# %% ../nbs/11c_batch.ipynb #64ca4c2e
 @patch
 def _handles(self:BatchPackedKVCache, pairs, spans, olds, kv):
-    n = max(olds) + kv[0].shape[2]
+    n, ends = max(olds) + kv[0].shape[2], (kv[0], kv[-1])                # one tensor may be both
     return tuple(T(self, [p and p[j] for p in pairs], spans, olds, (*x.shape[:2], n, x.shape[3]), x.dtype)
-                 for j, (T, x) in enumerate(zip((BatchKeys, BatchValues), kv)))
+                 for j, (T, x) in enumerate(zip(self.kinds, ends)))
 
 @patch
 def _can_step(self:BatchPackedKVCache): return False      # replaced below
 @patch
 def _unstack(self:BatchPackedKVCache): pass
 
-# %% ../nbs/11c_batch.ipynb #07a03d1a
+# %% ../nbs/11c_batch.ipynb #f4154561
 @patch
 def make_mask(self:BatchPackedKVCache, N, window_size=None, return_array=False):
     """The mask for `N` queries about to be appended: None, 'causal' or a `Causal` with its window; with `return_array`
@@ -136,7 +152,7 @@ def make_mask(self:BatchPackedKVCache, N, window_size=None, return_array=False):
     old, left = (mx.array(x)[:, None, None, None] for x in (olds, self.left))
     return mask & (col >= max(olds) - old) & ((col < max(olds)) | (col >= max(olds) + left))
 
-# %% ../nbs/11c_batch.ipynb #188b777e
+# %% ../nbs/11c_batch.ipynb #f5606e21
 def _row_mask(mask, i, span, old, most):
     "Row `i`'s part of `mask`: its queries, and the columns of its own tokens"
     if not isinstance(mask, mx.array): return mask
@@ -145,7 +161,7 @@ def _row_mask(mask, i, span, old, most):
     if m.shape[2] > 1: m = m[:, :, a:b]
     return mx.concatenate([m[..., most - old:most], m[..., most + a:most + b]], axis=-1)
 
-# %% ../nbs/11c_batch.ipynb #c79b10ad
+# %% ../nbs/11c_batch.ipynb #efefaef7
 @patch
 def attend(self:BatchKeys, q, values, *, scale, mask=None, sinks=None, softcap=None):
     "Attention of `q` (B, Hq, L, D) over a batch, as `kv_cache.attend`; (B, Hq, L, Dv), zeros where a query is padding"
@@ -158,7 +174,7 @@ def attend(self:BatchKeys, q, values, *, scale, mask=None, sinks=None, softcap=N
         out.append(o if b - a == L else mx.pad(o, [(0, 0), (0, 0), (a, L - b), (0, 0)]))
     return mx.concatenate(out, axis=0)
 
-# %% ../nbs/11c_batch.ipynb #5a0745f6
+# %% ../nbs/11c_batch.ipynb #565aa08f
 @patch
 def _pairs(self:BatchPackedKVCache, keys, values):
     "The (k, v) handles of each row"
@@ -166,7 +182,7 @@ def _pairs(self:BatchPackedKVCache, keys, values):
     self._unstack()
     return [r.keys_and_values() for r in self.rows]
 
-# %% ../nbs/11c_batch.ipynb #3857d44c
+# %% ../nbs/11c_batch.ipynb #4b7b7032
 @patch(as_prop=True)
 def offset(self:BatchPackedKVCache):
     "An int32 array (B,): the position of the next token of each row, below 0 by the padding still to come"
@@ -183,7 +199,7 @@ def empty(self:BatchPackedKVCache):
     "Has no row a token yet?"
     return self.stack is None and all(r.empty() for r in self.rows)
 
-# %% ../nbs/11c_batch.ipynb #7ec3858d
+# %% ../nbs/11c_batch.ipynb #971c9b3e
 def _counts(name, x, B):
     "`x` as a list of `B` whole numbers from 0"
     x = x.tolist() if isinstance(x, mx.array) else list(x)
@@ -207,7 +223,7 @@ def finalize(self:BatchPackedKVCache):
     "End the padding on the right"
     self.todo = None
 
-# %% ../nbs/11c_batch.ipynb #8d38f482
+# %% ../nbs/11c_batch.ipynb #087738aa
 @patch(cls_method=True)
 def merge(cls:BatchPackedKVCache, caches):
     "One batch of `caches`, each of one row; they stay as they are"
@@ -224,7 +240,7 @@ def extract(self:BatchPackedKVCache, idx):
     "Row `idx` as a cache of its own"
     return self.stack.row(idx) if self.stack else fork(self.rows[idx])
 
-# %% ../nbs/11c_batch.ipynb #70e07ecd
+# %% ../nbs/11c_batch.ipynb #630dace4
 @patch
 def filter(self:BatchPackedKVCache, batch_indices):
     "Keep the rows `batch_indices`, in that order"
@@ -236,19 +252,19 @@ def filter(self:BatchPackedKVCache, batch_indices):
     if self.stack: self.stack.filter(keep)
     else: self.rows = [self.rows[i] if keep.index(i) == n else fork(self.rows[i]) for n, i in enumerate(keep)]
 
-# %% ../nbs/11c_batch.ipynb #2cce0d1b
+# %% ../nbs/11c_batch.ipynb #5562efa9
 @patch
 def extend(self:BatchPackedKVCache, other):
     "Append the rows of the batch `other`, which stays as it is"
     if not isinstance(other, BatchPackedKVCache): _fail('other', f"a {type(other).__name__}", "a BatchPackedKVCache")
     if self.todo is not None or other.todo is not None: _fail('other', "between prepare and finalize", "both batches finalized")
-    B = len(self.left)
-    if self.stack and other._can_step(): self.stack.extend(other.stack or _Stack(other.rows))
+    _match('other', *(b.stack.like if b.stack else max(b.rows, key=lambda r: not r.empty()) for b in (self, other)))
+    if self.stack and other._can_step(): self.stack.extend(other.stack or type(self.stack)(other.rows))
     else: self._unstack(); self.rows = _checked(self.rows + [other.extract(i) for i in range(len(other.left))])
     self.left += other.left
     self.version += 1; self.last = None
 
-# %% ../nbs/11c_batch.ipynb #296700f8
+# %% ../nbs/11c_batch.ipynb #4448a102
 @patch(as_prop=True)
 def max_trim(self:BatchPackedKVCache):
     "The most tokens that `trim` can take back from every row"
@@ -269,7 +285,7 @@ def trim(self:BatchPackedKVCache, n):
     for r in self.rows: r.trim(n)
     return n
 
-# %% ../nbs/11c_batch.ipynb #72049ff5
+# %% ../nbs/11c_batch.ipynb #ae6085d8
 def _get_state(self):
     return [[[r.state, type(r).__name__] for r in self._each()], self.left, self.todo]
 
@@ -284,7 +300,7 @@ mlx_cache.BatchPackedKVCache = BatchPackedKVCache
 @patch
 def __deepcopy__(self:BatchPackedKVCache, memo): return fork(self)
 
-# %% ../nbs/11c_batch.ipynb #a6f74e91
+# %% ../nbs/11c_batch.ipynb #91adee5f
 def _sum(name, doc):
     return property(lambda self: sum(getattr(r, name) for r in self._each()), doc=doc)
 
@@ -307,7 +323,7 @@ def keys_and_values(self:BatchPackedKVCache):
     if self.last is None: _fail('cache', "without an update since its rows changed", "one update_and_fetch first")
     return self.last
 
-# %% ../nbs/11c_batch.ipynb #6f8e08c3
+# %% ../nbs/11c_batch.ipynb #094847b8
 def _pad2(x, n):
     "`x` (1, H, m, D) with zeros up to `n` tokens"
     return x if x.shape[2] == n else mx.pad(x, [(0, 0), (0, 0), (0, n - x.shape[2]), (0, 0)])
@@ -317,14 +333,14 @@ def _join(xs):
     n = max(x.shape[2] for x in xs)
     return mx.concatenate([_pad2(x, n) for x in xs], axis=0)
 
-# %% ../nbs/11c_batch.ipynb #67b1a943
+# %% ../nbs/11c_batch.ipynb #6166ba1a
 _COUNTS = ('packed', 'rest', 'exact', 'lost')
 
 class _Stack:
     "The rows of a batch side by side, for steps of one token; all hold something, and rings have their `keep` first tokens"
     def __init__(self, rows):
-        conf, ring, _, _, _, _, dtype = rows[0].state
-        self.like = type(rows[0]).from_state([conf, ring, [0]*4, None, None, None, ''])    # settings, and the shared buffers
+        conf, ring, _, _, _, _, dtype, *self.tail = rows[0].state
+        self.like = type(rows[0]).from_state([conf, ring, [0]*4, None, None, None, '', *self.tail])    # settings, and the shared buffers
         self.like.dtype, self.like.turned, self.dtype = rows[0].dtype, rows[0].turned, dtype
         for n in _COUNTS: setattr(self, n, [getattr(r, n) for r in rows])
         for j, b in enumerate(self.like.bufs): b.p = Packed(*(_join([r.bufs[j].p[i] for r in rows]) for i in range(3)), b.axis)
@@ -336,37 +352,35 @@ class _Stack:
     @property
     def g(self): return self.like.g
 
-# %% ../nbs/11c_batch.ipynb #10bf8781
-@patch
-def _exact(self:_Stack, rows):
-    "The exact parts of `rows`: `wait` and `before` (B, H, g, D), `first` (B, H, F, D), each a (k, v) pair"
-    g, full = self.g, [(*r.dims[0][1:], *r.dims[1][2:]) for r in rows][0]
-    def part(r, j, at):
-        if r.halves is None: return mx.zeros((1, full[0], g, full[1 + j]), dtype=_half(self.like.dtype))
-        return r.halves[j][:, :, at % (2*g):at % (2*g) + g]
-    self.wait, self.before = ([mx.concatenate([part(r, j, r.packed - d) for r in rows]) for j in (0, 1)] for d in (0, g))
-    self.F = self.like.nfirst if self.max_size is None else self.like.keep
-    self.held = [0 if r.first is None else self.F for r in rows]
-    none = lambda j: mx.zeros((1, full[0], self.F, full[1 + j]), dtype=_half(self.like.dtype))
-    self.first = [mx.concatenate([none(j) if r.first is None else r.first[j] for r in rows]) for j in (0, 1)] if self.F else None
-
+# %% ../nbs/11c_batch.ipynb #28ae643e
 def _half(dtype): return mx.bfloat16 if dtype == mx.bfloat16 else mx.float16
 
-# %% ../nbs/11c_batch.ipynb #e30231f4
+@patch
+def _exact(self:_Stack, rows):
+    "The exact parts of `rows`, for keys and values each: `wait` and `before` (B, H, g, D), `first` (B, H, F, D)"
+    g, self.F = self.g, self.like.nfirst if self.max_size is None else self.like.keep
+    none = lambda n: [mx.zeros((1, H, n, D), dtype=_half(self.like.dtype)) for _, H, D in rows[0].dims]
+    def block(r, at): return none(g) if r.halves is None else [h[:, :, at % (2*g):at % (2*g) + g] for h in r.halves]
+    rowwise = lambda f: [mx.concatenate(x) for x in zip(*map(f, rows))]
+    self.wait, self.before = (rowwise(lambda r: block(r, r.packed - d)) for d in (0, g))
+    self.held = [0 if r.first is None else self.F for r in rows]
+    self.first = rowwise(lambda r: r.first or none(self.F)) if self.F else None
+
+# %% ../nbs/11c_batch.ipynb #0d7890b7
 @patch
 def row(self:_Stack, i):
     "Row `i` as a cache of its own"
     n, g = [getattr(self, n)[i] for n in _COUNTS], self.g
     two = [self.wait, self.before] if n[0] // g % 2 == 0 else [self.before, self.wait]
-    halves = [mx.concatenate([x[j][i:i+1] for x in two], axis=2) for j in (0, 1)]
+    halves = [mx.concatenate([x[i:i+1] for x in pair], axis=2) for pair in zip(*two)]
     first = [x[i:i+1] for x in self.first] if self.held[i] else None
     conf, ring = self.like.state[:2]
-    return type(self.like).from_state([conf, ring, n, [[mx.contiguous(a[i:i+1]) for a in b.p[:3]] for b in self.bufs], halves, first, self.dtype])
+    return type(self.like).from_state([conf, ring, n, [[mx.contiguous(a[i:i+1]) for a in b.p[:3]] for b in self.bufs], halves, first, self.dtype, *self.tail])
 
-# %% ../nbs/11c_batch.ipynb #807b07d5
+# %% ../nbs/11c_batch.ipynb #fea9a83a
 @patch
 def step(self:_Stack, kv):
-    "Append one 16-bit token a row: `kv` is a pair of (B, H, 1, D)"
+    "Append one 16-bit token a row: `kv` is (B, H, 1, D), for keys and values each"
     at = self.rest
     for w, x in zip(self.wait, kv):
         if min(at) == max(at): w[:, :, at[0]:at[0] + 1] = x
@@ -375,7 +389,7 @@ def step(self:_Stack, kv):
     for i, n in enumerate(self.rest):
         if n == self.g: self._close(i)
 
-# %% ../nbs/11c_batch.ipynb #1ba7c313
+# %% ../nbs/11c_batch.ipynb #f7aff066
 @patch
 def _close(self:_Stack, i):
     "Pack row `i`'s waiting block"
@@ -396,19 +410,7 @@ def _close(self:_Stack, i):
 def _first(self:_Stack, i, kv):
     for f, x in zip(self.first, kv): f[i:i+1] = x
 
-# %% ../nbs/11c_batch.ipynb #e40e36b9
-@functools.lru_cache(64)
-def _visible(held, skip, rest, F, N, R):
-    "A mask (B, 1, 1, F + N + R) for one query a row; None when all is visible"
-    if (not F or min(held) == F and max(skip) <= 0) and min(rest) == max(rest) == R and max(skip) <= 0: return None
-    col = lambda xs: mx.array(xs)[:, None]
-    f, r = mx.arange(F)[None], mx.arange(R)[None]
-    parts = f < col(held), mx.ones((len(rest), N), dtype=mx.bool_), (r >= col(skip)) & (r < col(rest))
-    out = mx.concatenate(parts, axis=1)[:, None, None]
-    mx.eval(out)
-    return out
-
-# %% ../nbs/11c_batch.ipynb #448c66d3
+# %% ../nbs/11c_batch.ipynb #bff60682
 @patch
 def _sight(self:_Stack, window):
     "For each row: first packed token in sight, waiting tokens out of sight, exact first tokens, and those of them out of sight"
@@ -420,7 +422,7 @@ def _sight(self:_Stack, window):
         out.append((min(lo, p), lo - min(lo, p), h, min(drop, h)))
     return map(tuple, zip(*out))
 
-# %% ../nbs/11c_batch.ipynb #7e817a41
+# %% ../nbs/11c_batch.ipynb #2a89eaea
 @functools.lru_cache(64)
 def _visible(skips, rests, held, drops, F, N, R):
     "A mask (B, 1, 1, F + N + R) for one query a row; None when all of `first` and `recent` is in sight"
@@ -432,7 +434,7 @@ def _visible(skips, rests, held, drops, F, N, R):
     mx.eval(out)
     return out
 
-# %% ../nbs/11c_batch.ipynb #e4d62a93
+# %% ../nbs/11c_batch.ipynb #c595cec7
 @patch
 def attend(self:_Stack, q, mask, *, scale, sinks=None, softcap=None):
     "Attention of one query a row, `q` (B, Hq, 1, D), over the stack"
@@ -445,7 +447,7 @@ def attend(self:_Stack, q, mask, *, scale, sinks=None, softcap=None):
                   group_size=both(lambda b: b.group_size), bits=both(lambda b: b.bits))
     return turn(o) if self.like.turned else o
 
-# %% ../nbs/11c_batch.ipynb #12509a2b
+# %% ../nbs/11c_batch.ipynb #65179cf1
 @patch
 def _arrays(self:_Stack, f, *others):
     "Replace every array by `f` of it and those of `others`"
@@ -466,7 +468,7 @@ def extend(self:_Stack, other):
     self._arrays(lambda *xs: _join(xs), other)
     for n in (*_COUNTS, 'held'): setattr(self, n, getattr(self, n) + getattr(other, n))
 
-# %% ../nbs/11c_batch.ipynb #6910298b
+# %% ../nbs/11c_batch.ipynb #f0dcc115
 @patch
 def offsets(self:_Stack):
     "Tokens seen, row by row"
@@ -477,45 +479,68 @@ def nbytes(self:_Stack):
     "Bytes allocated"
     return sum(b.nbytes for b in self.bufs) + sum(x.nbytes for x in [*self.wait, *self.before, *(self.first or ())])
 
-# %% ../nbs/11c_batch.ipynb #b0491784
+# %% ../nbs/11c_batch.ipynb #bd7694a4
 @patch
 def _can_step(self:BatchPackedKVCache):
     "Can the next single token of every row go to a stack?"
     if any(self.left) or self.todo is not None: return False
     if self.stack: return True
-    whole = lambda r: type(r) in (PackedKVCache, PackedRotatingKVCache) and not r.empty() and r._held == (r._held if r.max_size is None else r.keep)
+    whole = lambda r: type(r) in (PackedKVCache, PackedRotatingKVCache, PackedSharedKVCache) and not r.empty() and r._held == (r._held if r.max_size is None else r.keep)
     return len(self.rows) > 1 and all(map(whole, self.rows))
 
 @patch
 def _unstack(self:BatchPackedKVCache):
     if self.stack: self.rows, self.stack = [self.stack.row(i) for i in range(len(self.left))], None
 
-# %% ../nbs/11c_batch.ipynb #30cab594
+# %% ../nbs/11c_batch.ipynb #525053eb
 @patch
-def _step(self:BatchPackedKVCache, keys, values):
+def _step(self:BatchPackedKVCache, *kv):
     "One token a row, into the stack"
-    if not self.stack: self.stack, self.rows = _Stack(self.rows), None
-    olds, like = self._olds(), self.stack.like
-    self.stack.step([x.astype(_half(like.dtype)) for x in (keys, turn(values) if like.turned else values)])
-    B = len(self.left)
-    return self._handles([None]*B, [(0, 1)]*B, olds, (keys, values))
+    if not self.stack: self.stack, self.rows = self.pile(self.rows), None
+    olds, like, B = self._olds(), self.stack.like, len(self.left)
+    *keys, values = kv
+    self.stack.step([x.astype(_half(like.dtype)) for x in (*keys, turn(values) if like.turned else values)])
+    return self._handles([None]*B, [(0, 1)]*B, olds, kv)
 
-# %% ../nbs/11c_batch.ipynb #ff57a182
+BatchPackedKVCache.pile = _Stack
+
+# %% ../nbs/11c_batch.ipynb #fc052c5f
 class BatchSharedKeys(BatchKeys, SharedKeys): "The keys of a batch of shared caches"
 class BatchSharedValues(BatchValues, SharedValues): "The values of a batch of shared caches"
 
 class BatchPackedSharedKVCache(BatchPackedKVCache, PackedSharedKVCache):
     "A batch of PackedSharedKVCaches, as BatchPackedKVCache but for what `update_and_fetch` takes"
+    kinds = BatchSharedKeys, BatchSharedValues
     def update_and_fetch(self, values, same=None):
         "Append the real tokens among `values` (B, H, L, D) to their rows; returns the handles"
+        if same is not None and same is not values: _fail('same', "another tensor", "nothing, or `values` once more")
         if values.ndim != 4 or values.shape[0] != len(self.left): _fail('values', f"of shape {values.shape}", f"({len(self.left)}, H, L, D)")
-        max(self.rows, key=lambda r: not r.empty())._check(values[:1])
-        self.version += 1; self.last = None
-        olds, spans = self._olds(), self._spans(values.shape[2])
-        pairs = [r.update_and_fetch(values[i:i+1, :, a:b]) if b > a else None for i, (r, (a, b)) in enumerate(zip(self.rows, spans))]
-        shape = (*values.shape[:2], max(olds) + values.shape[2], values.shape[3])
-        self.last = tuple(T(self, [p and p[j] for p in pairs], spans, olds, shape, values.dtype) for j, T in enumerate((BatchSharedKeys, BatchSharedValues)))
-        return self.last
-    def _can_step(self): return False
+        return self._take(values)
 
 mlx_cache.BatchPackedSharedKVCache = BatchPackedSharedKVCache
+
+# %% ../nbs/11c_batch.ipynb #d08613cb
+class _SharedStack(_Stack):
+    "A stack of shared caches"
+    def attend(self, q, mask, *, scale, sinks=None, softcap=None):
+        "Attention of one query a row, `q` (B, Hq, 1, D), not turned, over the stack"
+        for n, x in (('sinks', sinks), ('softcap', softcap)):
+            if x is not None: _fail(n, 'given', "None: attention over a shared cache has none")
+        starts, skips, held, drops = self._sight(getattr(mask, 'window', None))
+        b, R, c = self.bufs[0], max(self.rest), self.like
+        o = sdpa_int4_shared(self._own_place(q, R), b.p, scale=scale, k_weight=c.weight, theta=c.theta, rotated=c.rotated,
+                             mask=_visible(skips, tuple(self.rest), held, drops, self.F, b.size, R), start=mx.array(starts),
+                             length=mx.array(self.packed), first=self.first and self.first[0],
+                             recent=self.wait[0][:, :, :R] if R else None, group_size=b.group_size, bits=b.bits)
+        return o.astype(q.dtype)
+
+BatchPackedSharedKVCache.pile = _SharedStack
+
+# %% ../nbs/11c_batch.ipynb #134dbc8e
+@patch
+def _own_place(self:_SharedStack, q, R):
+    "`q` (B, Hq, 1, D) in float32, each row turned back by as many positions as its waiting block is shorter than R; `q` itself if none is"
+    if min(self.rest) == R: return q
+    c = self.like
+    cs = _angle(R - mx.array(self.rest), turn_table(c.theta, c.rotated, q.shape[3]))       # (B, 2, P)
+    return _turn(q.astype(mx.float32), (cs*mx.array([[1.], [-1.]]))[:, None, None])

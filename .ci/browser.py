@@ -94,9 +94,10 @@ class Browser:
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=mobile)
 
     def screenshot(self, file, full=True, limit=6000):
-        "A PNG of the page, at most `limit` pixels of it"
-        clip = {}
-        if full:
-            s = self.call('Page.getLayoutMetrics')['cssContentSize']
-            clip = dict(clip=dict(x=0, y=0, width=s['width'], height=min(s['height'], limit), scale=1), captureBeyondViewport=True)
-        Path(file).write_bytes(base64.b64decode(self.call('Page.captureScreenshot', format='png', **clip)['data']))
+        "A PNG of the window; or of the whole page, in pieces of at most `limit` pixels: NAME.png, NAME-2.png, ..."
+        def shoot(to, **clip): Path(to).write_bytes(base64.b64decode(self.call('Page.captureScreenshot', format='png', **clip)['data']))
+        if not full: return shoot(file)
+        s, file = self.call('Page.getLayoutMetrics')['cssContentSize'], Path(file)
+        for i, y in enumerate(range(0, int(s['height']), limit)):
+            clip = dict(x=0, y=y, width=s['width'], height=min(s['height'] - y, limit), scale=1)
+            shoot(file if not i else file.with_name(f'{file.stem}-{i + 1}.png'), clip=clip, captureBeyondViewport=True)

@@ -1,8 +1,11 @@
-"""The book as a website in _docs, without Quarto: nbdev's processors, a few of Quarto's conveniences resolved, then smalldocs.
+"""The book as a website in _docs: nbdev's processors, then smalldocs, which is pure Python; or Quarto, from the same pages.
 
-build_site.py [KATEX]: a folder with a KaTeX distribution to ship with the pages; without it one comes from PyPI, and without a
-network the pages load KaTeX from a CDN."""
-import ast, hashlib, json, re, shutil, subprocess, sys, zipfile
+build_site.py [--katex DIR] [--quarto]. DIR holds a KaTeX distribution to ship with the pages; without it one comes from PyPI, and
+without a network the pages load KaTeX from a CDN. smalldocs lacks a few of Quarto's conveniences, so they are resolved here: numbers
+of figures and equations, file names, links. _docs/notebooks holds the notebooks with a first cell that installs the library: what a
+page's download link gives, and what the site's workflow publishes for Colab to open."""
+import argparse, ast, hashlib, html, json, os, re, shlex, shutil, subprocess, sys, tempfile, zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from nbdev.config import get_config
 from nbdev.quarto import nbdev_sidebar, refresh_quarto_yml
@@ -51,6 +54,71 @@ class Filters(FilterDefaults):
     "nbdev's processors, with those two in their places"
     def base_procs(self): return [{exec_show_docs: KeepStored, rm_export: ShowSource}.get(p, p) for p in super().base_procs()]
 
+@dataclass
+class Address:
+    """Where the repository is. GitHub's workflow knows, a clone's `origin` too; else `settings.ini` has the only word, unconfirmed.
+    `told` is how settings.ini spells it, as nbdev writes it into the pages."""
+    told: str; url: str; branch: str; commit: str; sure: bool
+    def blob(self, path, branch=None): return f'{self.url}/blob/{branch or self.branch}/{path}'
+    def colab(self, name):
+        "Colab opens notebooks from GitHub: those of the branch `colab`, to which the site's workflow pushes _docs/notebooks"
+        m = re.fullmatch(r'https://github\.com/([^/]+/[^/]+)', self.url)
+        return f'https://colab.research.google.com/github/{m[1]}/blob/colab/{name}' if m and self.sure else None
+
+def address(cfg):
+    env, git = os.environ.get, lambda *a: subprocess.run(['git', *a], cwd=cfg.config_path, capture_output=True, text=True).stdout.strip()
+    at = f'{env("GITHUB_SERVER_URL", "https://github.com")}/{env("GITHUB_REPOSITORY")}' if env('GITHUB_REPOSITORY') else ''
+    if not at and (m := re.search(r'github\.com[:/]([^/]+/[^/]+?)(?:\.git)?/?$', git('config', '--get', 'remote.origin.url'))): at = f'https://github.com/{m[1]}'
+    return Address(cfg.git_url, at or cfg.git_url, cfg.branch, env('GITHUB_SHA', ''), bool(at))
+
+INSTALL = '''# Only where the library is missing, as on Colab: fetches the book, {which}, and installs it with the
+# versions that made the outputs below. There is no Metal on Colab's machines: the kernels run on the CPU.
+import importlib.util
+if not importlib.util.find_spec('turboquant'):
+    !git clone -q {url} book && git -C book checkout -q {ref}
+    %pip install -q ./book {pins}
+    %cd book/nbs'''
+
+# What Colab must not choose for itself; the rest (NumPy, matplotlib, IPython) is what it has
+PINNED = ['mlx', 'mlx-cpu', 'mlx-lm', 'fastcore', 'huggingface_hub', 'tokenizers', 'transformers']
+
+def pins(cfg, imported):
+    "Requirements with their versions: `PINNED`, and what else for development a notebook imports"
+    at = dict(l.split('==') for l in (cfg.config_path/'.ci/pins.txt').read_text().splitlines() if '==' in l)
+    dev = {re.split('[=<>~! ]', r)[0] for r in shlex.split(cfg.dev_requirements)} - {'nbdev', 'fastcore'}
+    return ' '.join(f'{n}=={at[n]}' for n in [*PINNED, *sorted(dev & imported)] if n in at)
+
+def imports(nb):
+    "The top-level modules that a notebook's cells import"
+    code = '\n'.join(source(c) for c in nb['cells'] if c['cell_type'] == 'code')
+    return set(re.findall(r'^\s*(?:from|import) (\w+)', code, re.M))
+
+def editions(cfg, repo, to):
+    "The notebooks, each with `INSTALL` before its first cell of code, in folder `to`; returns their names"
+    to.mkdir(parents=True); names = []
+    which = f'at commit {repo.commit[:12]}' if repo.commit else f'branch {repo.branch}'
+    if not repo.sure: which += ',\n# from the address in settings.ini, which nobody has confirmed'
+    for f in sorted(cfg.nbs_path.glob('[0-9]*.ipynb')):
+        nb = json.loads(f.read_text())
+        if not (used := imports(nb)): continue
+        text = INSTALL.format(which=which, url=repo.url, ref=repo.commit or repo.branch, pins=pins(cfg, used))
+        at = next(i for i, c in enumerate(nb['cells']) if c['cell_type'] == 'code')
+        nb['cells'].insert(at, dict(cell_type='code', execution_count=None, id='install', metadata={}, outputs=[], source=text.splitlines(True)))
+        (to/f.name).write_text(json.dumps(nb, ensure_ascii=False, indent=1)); names.append(f.name)
+    return names
+
+def ways(f, repo, module, edition):
+    "The line under a page's title: where the chapter runs, and its sources. `f` is the notebook, `module` its module or None"
+    e = html.escape; link = lambda text, href, more='': f'<a href="{e(href)}"{more}>{text}</a>'
+    out = []
+    if edition:
+        if c := repo.colab(f.name): out.append(link('Open in Colab', c) + ' (on its CPU: Colab has no Metal)')
+        out.append(link('Download the notebook', f'notebooks/{f.name}', ' download')
+                   + ('' if repo.colab(f.name) else ', for Jupyter or to upload to Colab (on its CPU: Colab has no Metal)'))
+    src = link('notebook', repo.blob(f'nbs/{f.name}')) + (', ' + link('module', repo.blob(module)) if module else '')
+    out.append(f'Source: {src}' + ('' if repo.sure else ' (the address is that of settings.ini, unconfirmed)'))
+    return '```{=html}\n<p class="tq-ways">' + ' · '.join(out) + '</p>\n```'
+
 def page_names(src):
     "Notebook file -> the file it becomes: nbdev drops the chapter's number from a page's name"
     names = {}
@@ -73,15 +141,16 @@ def numbered(text, refs):
     return re.sub(r'@((?:fig|eq)-[\w-]+)', lambda m: f'[{refs[m[1]][0]} {refs[m[1]][1]}](#{m[1]})' if m[1] in refs else m[0], text)
 
 def resolve(cell, refs, base, names):
-    "The cell's source with references, captions and links written out"
+    "The cell's source with references, captions and links written out; `refs` is None where Quarto does the first two"
     s = source(cell)
-    if cell['cell_type'] == 'raw': s = re.sub(r'^output-file:.*\n', '', s, flags=re.M)
-    if cell['cell_type'] == 'markdown':
+    if cell['cell_type'] == 'markdown' and refs is not None:
         s = re.sub(r'\$\$\s*(.*?)\s*\$\$ *\{#(eq-[\w-]+)\}',
                    lambda m: f'::: {{#{m[2]}}}\n$$\n{m[1]} \\tag{{{refs[m[2]][1]}}}\n$$\n:::', s, flags=re.S)
-        s = re.sub(r'^(#+ .*?)\[(`[^`]+`)\]\(\S*\)', r'\1\2', s, flags=re.M)   # a heading is no link
         s = numbered(s, refs)
-    if m := re.search(r'#\| *label: *(fig-\S+)', s): s = re.sub(r'(#\| *fig-cap: *")', rf'\1Figure {refs[m[1]][1]}: ', s)
+    if cell['cell_type'] == 'raw': s = re.sub(r'^output-file:.*\n', '', s, flags=re.M)
+    if cell['cell_type'] == 'markdown':
+        s = re.sub(r'^(#+ .*?)\[(`[^`]+`)\]\(\S*\)', r'\1\2', s, flags=re.M)   # a heading is no link
+    if refs and (m := re.search(r'#\| *label: *(fig-\S+)', s)): s = re.sub(r'(#\| *fig-cap: *")', rf'\1Figure {refs[m[1]][1]}: ', s)
     for a, b in names.items(): s = s.replace(f']({a}', f']({b}')
     return strays(s).replace(base, '')
 
@@ -96,15 +165,16 @@ def told(text, titled):
         text = re.sub(r'\A---\s*', '', text.replace(m[0], '', 1))
     return re.sub(r'^\*(.*)\*\n(?=\S)', r'\1\n', text, flags=re.M)
 
-def page(text, base, names):
-    "A processed notebook, ready for smalldocs"
-    nb = json.loads(text); refs = references(nb['cells'])
+def page(text, base, names, line=None, quarto=False):
+    "A processed notebook, ready for smalldocs or Quarto; `line` goes under its title"
+    nb = json.loads(text); refs = None if quarto else references(nb['cells'])
     titled = {m for c in nb['cells'] if c['cell_type'] == 'markdown' for m in re.findall(r'^#+ \[?`?([\w.]+)`?(?:\]\(\S*\))?$', source(c), re.M)}
     for c in nb['cells']:
         c['source'] = resolve(c, refs, base, names)
         for o in c.get('outputs', []):
             if 'text/markdown' not in (d := o.get('data', {})): continue
-            d['text/markdown'] = told(strays(numbered(''.join(d['text/markdown']), refs)), titled).replace(base, '')
+            d['text/markdown'] = told(strays(numbered(''.join(d['text/markdown']), refs or {})), titled).replace(base, '')
+    if line: nb['cells'].insert(1, dict(cell_type='markdown', metadata={}, source=line))
     return json.dumps(nb)
 
 def sidebar(contents, src):
@@ -119,23 +189,28 @@ def sidebar(contents, src):
         else: print(f'sidebar.yml: no {e}: left out')
     return res
 
-def prepare(src, dst, base):
-    "Copy what nbdev processed from `src` to `dst`, page by page"
-    names = page_names(src)
+def prepare(cfg, repo, src, dst, there, quarto=False):
+    "Copy what nbdev processed from `src` to `dst`, page by page; `there`: the names of the notebooks to download"
+    base, names = f'{cfg.doc_host}{cfg.doc_baseurl}'.rstrip('/') + '/', page_names(src)
     for f in src.rglob('*'):
         if not f.is_file() or '_docs' in f.parts: continue
         to = dst/f.relative_to(src); to.parent.mkdir(exist_ok=True, parents=True)
-        if f.suffix == '.ipynb': to.with_name(names[f.name]).write_text(page(f.read_text(), base, names))
+        if f.suffix == '.ipynb':
+            nb = cfg.nbs_path/f.name
+            m = re.search(r'#\| *default_exp (\w+)', nb.read_text())
+            line = ways(nb, repo, m and f'{cfg.lib_path.name}/{m[1]}.py', nb.name in there)
+            to.with_name(names[f.name]).write_text(page(f.read_text(), base, names, line, quarto).replace(repo.told, repo.url))
         elif f.suffix == '.yml':
             t = yaml.safe_load(f.read_text())
             if f.name == 'sidebar.yml': t['website']['sidebar']['contents'] = sidebar(t['website']['sidebar']['contents'], src)
             t = yaml.safe_dump(t, sort_keys=False, allow_unicode=True)
-            for a, b in names.items(): t = t.replace(a, b)
+            for a, b in [*names.items(), (repo.told, repo.url)]: t = t.replace(a, b)
             to.write_text(t)
         else: shutil.copy(f, to)
 
 def alone(out):
-    "No fonts from another host: the themes' own lists end in the system's"
+    "No fonts from another host: the themes' own lists end in the system's; and an icon needs no address beside it"
+    for h in out.glob('*.html'): h.write_text(re.sub(r'(<i class="bi bi-github"[^>]*></i>) <span class="menu-text">[^<]*</span>', r'\1', h.read_text()))
     for f in (out/'site_libs').rglob('*.css'):
         if 'googleapis' in (t := f.read_text()): f.write_text(re.sub(r'@import url\([^)]*googleapis[^)]*\);?', '', t))
 
@@ -162,19 +237,24 @@ def bundle(out, katex):
     shutil.copytree(katex, out/'site_libs/katex')
     for h in out.rglob('*.html'):
         up = '../'*(len(h.relative_to(out).parts) - 1)
-        h.write_text(re.sub(r'https://cdn\.jsdelivr\.net/npm/katex@[\d.]+/dist', up + 'site_libs/katex', h.read_text()))
+        h.write_text(re.sub(r'https://cdn\.jsdelivr\.net/npm/katex@[\w.]+/dist', up + 'site_libs/katex', h.read_text()))
 
-def main(katex=None):
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument('--katex', type=Path); a.add_argument('--quarto', action='store_true'); a = a.parse_args()
+    if a.quarto and not shutil.which('quarto'): sys.exit('--quarto: no `quarto` here; see https://quarto.org/docs/download, or build without it')
     cfg = get_config(); refresh_quarto_yml(); nbdev_sidebar.__wrapped__()
     serve.FilterDefaults = Filters                          # seen in this process only: hence no workers below
-    dst = cfg.config_path/'_site_src'
+    dst, repo, notebooks = cfg.config_path/'_site_src', address(cfg), Path(tempfile.mkdtemp())/'notebooks'
     shutil.rmtree(dst, ignore_errors=True); dst.mkdir()
-    prepare(serve.proc_nbs(n_workers=0, force=True), dst, f'{cfg.doc_host}{cfg.doc_baseurl}'.rstrip('/') + '/')
-    subprocess.run([str(Path(sys.executable).parent/'smalldocs'), 'render', str(dst)], check=True)
+    prepare(cfg, repo, serve.proc_nbs(n_workers=0, force=True), dst, editions(cfg, repo, notebooks), a.quarto)
+    if a.quarto: subprocess.run(['quarto', 'render', '--no-cache'], cwd=dst, check=True)
+    else: subprocess.run([str(Path(sys.executable).parent/'smalldocs'), 'render', str(dst)], check=True)
     out = dst/cfg.doc_path.name
-    alone(out)
-    if katex := katex or fetch_katex(cfg.config_path/'.venv/katex'): bundle(out, katex)
+    if not a.quarto: alone(out)
+    if katex := a.katex or fetch_katex(cfg.config_path/'.venv/katex'): bundle(out, katex)
+    shutil.move(notebooks, out/'notebooks'); notebooks.parent.rmdir()
     shutil.rmtree(cfg.doc_path, ignore_errors=True); shutil.move(out, cfg.doc_path); shutil.rmtree(dst)
     print(f'{cfg.doc_path}/index.html')
 
-if __name__ == '__main__': main(*sys.argv[1:])
+if __name__ == '__main__': main()

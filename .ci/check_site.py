@@ -1,6 +1,6 @@
 """Headless Chromium over every page of the site in _docs, with no way to any other host.
 
-check_site.py [--shots DIR] [PAGE ...]: check all pages, or the named ones (`packing.html`); DIR gets a picture of each page in both
+check_site.py [--shots DIR] [PAGE ...]: check all pages, or the named ones (`packing.html`); DIR gets pictures of each page in both
 themes and both widths. Per page: no error on the console and no failed request of its own, every link and anchor inside the site
 leads somewhere, every image has its text and loads, no sideways scroll at 390 and 1280 pixels, both themes render with text that can
 be read, formulas and references are resolved, and each interactive figure moves with each of its controls. The last line is

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['FLOATS', 'LOWEST', 'SDPA_LOADS', 'SDPA_HEADER', 'SDPA_SETUP', 'SDPA_QUERIES', 'SDPA_RANGE', 'SDPA_TILE',
            'SDPA_SCORES', 'SDPA_SOFTMAX', 'SDPA_VALUES', 'SDPA_GATHER', 'SDPA_MERGE', 'SDPA_METAL', 'BACKENDS', 'Call',
-           'check', 'sdpa_oracle', 'sdpa_ops', 'random_call', 'plan', 'merge_launch', 'parts_launch', 'sdpa_launch',
-           'sdpa_metal', 'backend', 'sdpa_int4']
+           'check_all', 'once', 'check', 'sdpa_oracle', 'sdpa_ops', 'random_call', 'plan', 'merge_launch',
+           'parts_launch', 'sdpa_launch', 'sdpa_metal', 'backend', 'sdpa_int4']
 
 # %% ../nbs/04_sdpa_int4.ipynb #75331032
 import functools, hashlib, importlib, importlib.util, os
@@ -28,6 +28,7 @@ class Call:
     first: object; recent: object       # (k, v) pairs or None
     bits: tuple; groups: tuple          # (k's, v's)
     B: int; Hq: int; Hkv: int; L: int; N: int; Dk: int; Dv: int; F: int; R: int
+    memo = None                         # what is remembered with the signature of the call; see `once`
     @property
     def G(self): return self.Hq // self.Hkv
     @property
@@ -173,11 +174,8 @@ def _check_ring(name, p, N, g):
         _bad(f'{name}.codes', f"a ring of {N} slots", f"a multiple of group_size {g}, with groups along the sequence")
 
 # %% ../nbs/04_sdpa_int4.ipynb #296ab14d
-def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, start=0, length=None,
-          ring=False, first=None, recent=None, group_size=64, bits=4) -> Call:
-    """The arguments of `sdpa_int4`, checked, as a `Call`.
-
-    ValueError names the argument, what came and what was expected."""
+def check_all(q, k, v, scale, mask, window, sinks, softcap, start, length, ring, first, recent, group_size, bits):
+    "`check`, from the beginning"
     bits, groups = _check_widths(bits, group_size)
     k, v, (B, Hq, Hkv, L, N, Dk, Dv) = _check_heads(q, k, v, bits, groups)
     if not _is_real(scale): _bad('scale', _told(scale), "a finite number")
@@ -195,6 +193,52 @@ def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, s
     _check_sinks(sinks, Hq)
     return Call(q, k, v, float(scale), _positive('softcap', softcap), causal, window, mask, sinks, start, length,
                 bool(ring), first, recent, bits, groups, B, Hq, Hkv, L, N, Dk, Dv, F, R)
+
+# %% ../nbs/04_sdpa_int4.ipynb #04sign1
+_PLAIN = {int, float, bool, str, type(None)}
+
+def _look(a): return a.shape, a.dtype
+def _looks(xs): return xs and (*map(_look, xs),)                   # of a pair, or None
+
+def _signature(q, k, v, sinks, first, recent, mask, numbers, pairs):
+    "All that `check_all` looks at, hashable; None where that includes what arrays hold, or objects of unusual types"
+    pairs = *map(_pair, pairs),
+    kinds = (*map(type, numbers), *map(type, sum(pairs, ())))
+    if not (type(k) is type(v) is Packed and type(mask) in _PLAIN and _PLAIN.issuperset(kinds)): return None
+    try: return (_look(q), _looks(k[:3]), _looks(v[:3]), k.axis, v.axis, sinks if sinks is None else _look(sinks),
+                 _looks(first), _looks(recent), mask, numbers, pairs, kinds)
+    except (AttributeError, TypeError): return None
+
+# %% ../nbs/04_sdpa_int4.ipynb #04sign3
+_SEEN, _MOST = {}, 4096
+
+def _again(c, q, k, v, sinks, first, recent):
+    "The remembered `Call` c over these arrays"
+    new = object.__new__(Call)
+    new.__dict__.update(c.__dict__, q=q, k=k, v=v, sinks=sinks, first=first if c.F else None, recent=recent if c.R else None)
+    return new
+
+def once(c, f, *args):
+    "f(c, *args), worked out once for a signature; `f` must not look into arrays, and its `args` are hashable"
+    if c.memo is None: return f(c, *args)
+    if (f, args) not in c.memo: c.memo[f, args] = f(c, *args)
+    return c.memo[f, args]
+
+# %% ../nbs/04_sdpa_int4.ipynb #04sign4
+def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, start=0, length=None,
+          ring=False, first=None, recent=None, group_size=64, bits=4) -> Call:
+    """The arguments of `sdpa_int4`, checked, as a `Call`.
+
+    ValueError names the argument, what came and what was expected."""
+    key = _signature(q, k, v, sinks, first, recent, mask, (scale, window, softcap, start, length, ring), (group_size, bits))
+    c = _SEEN.get(key)
+    if c: return _again(c, q, k, v, sinks, first, recent)
+    c = check_all(q, k, v, scale, mask, window, sinks, softcap, start, length, ring, first, recent, group_size, bits)
+    if not key: return c
+    if len(_SEEN) >= _MOST: _SEEN.clear()
+    _SEEN[key] = _again(c, *[None] * 6)
+    c.memo = _SEEN[key].memo = {}
+    return c
 
 # %% ../nbs/04_sdpa_int4.ipynb #100b9b78
 def _np64(x): return np.array(x.astype(mx.float32)).astype(np.float64)

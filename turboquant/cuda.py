@@ -6,14 +6,14 @@
 __all__ = ['CUDA_PRELUDE', 'MMA_COMMON', 'MMA_WARP', 'MMA_WORDS', 'MMA_HEADER', 'MMA_PLACE', 'MMA_COPY', 'MMA_SETUP', 'MMA_FETCH',
            'MMA_QUERIES', 'MMA_FRAGMENTS', 'MMA_EXACT', 'MMA_TILES', 'MMA_SCORES_2', 'MMA_SCORES_1', 'MMA_SOFTMAX',
            'MMA_VALUES', 'MMA_GATHER', 'MMA_PARTS', 'MMA_LAST', 'MMA_MERGE', 'mma_fits', 'mma_plan', 'mma_source',
-           'mma_flags', 'mma_inputs', 'sdpa_mma', 'sdpa_cuda']
+           'mma_flags', 'mma_dims', 'mma_inputs', 'mma_ready', 'sdpa_mma', 'sdpa_cuda']
 
 # %% ../nbs/06b_nvidia.ipynb #8040d797
 import functools, hashlib, os, struct
 import mlx.core as mx
 
 # %% ../nbs/06b_nvidia.ipynb #55225e4c
-from .core import BACKENDS, _small, sdpa_launch
+from .core import once, BACKENDS, _small, sdpa_launch
 from .simulator import cache_folder
 
 # %% ../nbs/06b_nvidia.ipynb #b805bb00
@@ -715,17 +715,20 @@ def mma_flags(c, plan):
 @functools.lru_cache(4096)
 def _float_bits(x): return struct.unpack('<i', struct.pack('<f', x))[0]
 
-def mma_inputs(c, splits):
-    "The arrays that the text reads for a `Call`, by name"
+def mma_dims(c, splits):
+    "The numbers that the text reads for a `Call`, as an array"
+    ends = (0, 0) if c.per_row else (c.start, c.length)
+    return _small(mx.int32, c.Hkv, c.G, c.L, c.N, c.F, c.R, c.window, splits, _float_bits(c.scale), _float_bits(c.softcap), *ends)
+
+def mma_inputs(c, splits=None, dims=None):
+    "The arrays that the text reads for a `Call`, by name; `dims` are those of `splits` unless given"
     ins = dict(zip(_MMA_INPUTS, (c.q, *c.k[:3], *c.v[:3])))
     if c.F + c.R:
         no = (_small(c.q.dtype, 0.).reshape(1, 1, 1, 1),) * 2
         ins.update(zip(_MMA_MORE, (*(c.first or no), *(c.recent or no))))
     if c.per_row: ins.update(start=c.start, length=c.length)
     if c.sinks is not None: ins['sinks'] = c.sinks
-    ends = (0, 0) if c.per_row else (c.start, c.length)
-    ins['dims'] = _small(mx.int32, c.Hkv, c.G, c.L, c.N, c.F, c.R, c.window, splits,
-                         _float_bits(c.scale), _float_bits(c.softcap), *ends)
+    ins['dims'] = mma_dims(c, splits) if dims is None else dims
     return ins
 
 # %% ../nbs/06b_nvidia.ipynb #224c5688
@@ -741,25 +744,27 @@ def _mma_kernel(names, types, flags, shared):
         source=strides + body, ensure_row_contiguous=False, shared_memory=shared)
 
 # %% ../nbs/06b_nvidia.ipynb #9e2980a3
-@functools.lru_cache(4096)
-def _mma_sizes(rows, threads, x, y, z, B, Hq, L, D):
-    "The launch's sizes, as keywords: blocks, threads, shapes of the output and of the scratch memory"
-    scratch = x * y * z * (rows * (D + 2) + 2)
-    return dict(grid=(x * threads, y, z), threadgroup=(threads, 1, 1),
-                output_shapes=[(B, Hq, L, D), (scratch,)])
-
-def sdpa_mma(c, sms=132):
-    "A `Call` on NVIDIA's tensor cores, in one launch"
+def mma_ready(c, sms=132):
+    "All of a launch for a `Call` but its arrays: the kernel, `dims`, and the launch's sizes as keywords"
     plan, splits, more, shared = mma_plan(c, sms)
     ins, flags, rows = mma_inputs(c, splits), tuple(mma_flags(c, plan).items()), 4 * plan['H']
     kernel = _mma_kernel(tuple(ins), tuple([a.dtype for a in ins.values()]), flags, shared)
-    y, z = -(-c.G * c.L // rows), c.B * c.Hkv
-    sizes = _mma_sizes(rows, 32 * plan['WARPS'], splits + more, y, z, c.B, c.Hq, c.L, c.Dv)
-    return kernel(inputs=list(ins.values()), output_dtypes=[c.q.dtype, mx.float32], **sizes)[0]
+    x, y, z, threads = splits + more, -(-c.G * c.L // rows), c.B * c.Hkv, 32 * plan['WARPS']
+    scratch = x * y * z * (rows * (c.Dv + 2) + 2)
+    return kernel, ins['dims'], dict(grid=(x * threads, y, z), threadgroup=(threads, 1, 1),
+                                     output_shapes=[(c.B, c.Hq, c.L, c.Dv), (scratch,)], output_dtypes=[c.q.dtype, mx.float32])
+
+def sdpa_mma(c, sms=132):
+    "A `Call` on NVIDIA's tensor cores, in one launch"
+    kernel, dims, sizes = once(c, mma_ready, sms)
+    return kernel(inputs=[*mma_inputs(c, dims=dims).values()], **sizes)[0]
 
 # %% ../nbs/06b_nvidia.ipynb #91b61e98
+def _shared_text(c): return sdpa_launch(c, mx.fast.cuda_kernel, CUDA_PRELUDE, fill=528)
+def _cuda_way(c): return sdpa_mma if mma_fits(c) else _shared_text
+
 def sdpa_cuda(c):
     "A `Call` on NVIDIA: tensor cores where they apply, else the Metal text behind its prelude"
-    return sdpa_mma(c) if mma_fits(c) else sdpa_launch(c, mx.fast.cuda_kernel, CUDA_PRELUDE, fill=528)
+    return once(c, _cuda_way)(c)
 
 BACKENDS['cuda'] = sdpa_cuda

@@ -13,7 +13,7 @@ import argparse, functools, hashlib, json, time, warnings
 import mlx.core as mx
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #d58a8c89
-from .core import BACKENDS, _INPUTS, _inputs, _small, _types, check, merge_launch, sdpa_ops
+from .core import BACKENDS, _INPUTS, _inputs, _small, _types, check, merge_launch, once, sdpa_ops
 from .cuda import CUDA_PRELUDE
 from .packing import pack, unpack
 
@@ -597,10 +597,13 @@ def _proven(D, bits, groups, axes, dtype):
 
 _before = BACKENDS['cuda']
 
+def _way(c):
+    right = flash_fits(c) and has_wgmma() and _proven(c.Dk, c.bits, c.groups, (c.k.axis, c.v.axis), c.q.dtype)
+    return sdpa_flash if right else _before
+
 def sdpa_cuda_any(c):
     "A `Call` on NVIDIA: by the prefill text where it fits and the GPU is a Hopper, else by chapter 6b's"
-    if not (flash_fits(c) and has_wgmma()): return _before(c)
-    return sdpa_flash(c) if _proven(c.Dk, c.bits, c.groups, (c.k.axis, c.v.axis), c.q.dtype) else _before(c)
+    return once(c, _way)(c)
 
 BACKENDS['cuda'] = sdpa_cuda_any
 

@@ -6,7 +6,7 @@
 __all__ = ['CUDA_PRELUDE', 'MMA_COMMON', 'MMA_WARP', 'MMA_WORDS', 'MMA_HEADER', 'MMA_PLACE', 'MMA_COPY', 'MMA_SETUP', 'MMA_FETCH',
            'MMA_QUERIES', 'MMA_FRAGMENTS', 'MMA_EXACT', 'MMA_TILES', 'MMA_SCORES_2', 'MMA_SCORES_1', 'MMA_SOFTMAX',
            'MMA_VALUES', 'MMA_GATHER', 'MMA_PARTS', 'MMA_LAST', 'MMA_MERGE', 'mma_fits', 'mma_plan', 'mma_source',
-           'mma_flags', 'mma_dims', 'mma_inputs', 'mma_ready', 'sdpa_mma', 'sdpa_cuda']
+           'lean_kernel', 'mma_flags', 'mma_dims', 'mma_inputs', 'mma_ready', 'sdpa_mma', 'sdpa_cuda']
 
 # %% ../nbs/06b_nvidia.ipynb #8040d797
 import functools, hashlib, os, struct
@@ -700,6 +700,29 @@ def _can_include():
         return got[0].item() == 7
     except (RuntimeError, ValueError): return False
 
+# %% ../nbs/06b_nvidia.ipynb #06blean1
+_CUDA_NAMES = {mx.float32: 'float', mx.float16: '__half', mx.bfloat16: '__nv_bfloat16', mx.uint32: 'uint32_t', mx.int32: 'int32_t'}
+
+def _constant(name, x):
+    "A template argument as a line of the kernel's body"
+    if isinstance(x, mx.Dtype): return f'using {name} = {_CUDA_NAMES[x]};\n'
+    return f"constexpr {'bool' if isinstance(x, bool) else 'int'} {name} = {str(x).lower()};\n"
+
+def _properties(names, source):
+    "A comment with the shapes and strides of inputs that the text reads: MLX hands over those it finds named"
+    return '//' + ' '.join(f'{n}_{p}' for n in names for p in ('shape', 'strides', 'ndim') if f'{n}_{p}' in source) + '\n'
+
+def lean_kernel(name, input_names, output_names, source, header='', **kw):
+    "`mx.fast.cuda_kernel`, with less work at each call: texts are included from files, template arguments stand in the text"
+    @functools.lru_cache(None)
+    def made(template):
+        body = ''.join(_constant(*t) for t in template) + source
+        h = hashlib.sha256((header + body + repr(kw)).encode()).hexdigest()[:12]
+        head, text = map(_included, (header, body)) if _can_include() else (header, body)
+        return mx.fast.cuda_kernel(name=f'{name}_{h}', input_names=input_names, output_names=output_names, header=head,
+                                   source=_properties(input_names, source) + text, **kw)
+    return lambda *, template=(), **k: made((*template,))(**k)
+
 # %% ../nbs/06b_nvidia.ipynb #adbbfbc9
 _CUDA_TYPES = {mx.float16: '__half', mx.bfloat16: '__nv_bfloat16'}
 
@@ -760,7 +783,7 @@ def sdpa_mma(c, sms=132):
     return kernel(inputs=[*mma_inputs(c, dims=dims).values()], **sizes)[0]
 
 # %% ../nbs/06b_nvidia.ipynb #91b61e98
-def _shared_text(c): return sdpa_launch(c, mx.fast.cuda_kernel, CUDA_PRELUDE, fill=528)
+def _shared_text(c): return sdpa_launch(c, lean_kernel, CUDA_PRELUDE, fill=528)
 def _cuda_way(c): return sdpa_mma if mma_fits(c) else _shared_text
 
 def sdpa_cuda(c):

@@ -14,7 +14,7 @@ import mlx.core as mx
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #d58a8c89
 from .core import BACKENDS, _INPUTS, _inputs, _small, _types, check, merge_launch, once, sdpa_ops
-from .cuda import CUDA_PRELUDE
+from .cuda import CUDA_PRELUDE, lean_kernel
 from .packing import pack, unpack
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #f6eeb293
@@ -561,7 +561,7 @@ def _flash_kernel(D, parts, types, shared):
     header, body = flash_header(D), flash_body(parts)
     h = hashlib.sha256((header + body + types + str(shared)).encode()).hexdigest()[:12]     # MLX caches by name, in files
     ins, outs = (_INPUTS, ('part_m', 'part_l', 'part_o')) if parts else ((*_INPUTS, 'sinks'), ('out',))
-    return mx.fast.cuda_kernel(name=f'flash_{h}', input_names=list(ins), output_names=list(outs),
+    return lean_kernel(name=f'flash_{h}', input_names=list(ins), output_names=list(outs),
                                source=body, header=header, ensure_row_contiguous=False, shared_memory=shared)
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #a9014fee
@@ -574,7 +574,7 @@ def sdpa_flash(c, sms=132):
     go = functools.partial(kernel, inputs=ins, template=list(flash_flags(c).items()), grid=(tiles * 384, c.B * c.Hkv, splits), threadgroup=(384, 1, 1))
     if splits == 1: return go(output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype])[0]
     parts = go(output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3)
-    return merge_launch(c, parts, mx.fast.cuda_kernel, CUDA_PRELUDE)
+    return merge_launch(c, parts, lean_kernel, CUDA_PRELUDE)
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #696d4b6d
 @functools.lru_cache(None)

@@ -10,7 +10,7 @@ __all__ = ['DIGIT', 'SHARED_CPU', 'SHARED_HEADER', 'SHARED_QUERIES', 'SHARED_STA
            'shared_launch', 'shared_mma_fits', 'shared_mma_parts', 'shared_mma', 'shared_chunk', 'shared_metal',
            'shared_cuda', 'sdpa_int4_shared', 'SharedKeys', 'SharedValues', 'PackedSharedKVCache', 'adapt_gemma4']
 
-# %% ../nbs/11b_shared.ipynb #d9e2aa84
+# %% ../nbs/11b_shared.ipynb #5a969839
 import ctypes, functools, hashlib
 from dataclasses import dataclass
 import numpy as np
@@ -18,8 +18,8 @@ import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 from fastcore.basics import patch
 
-# %% ../nbs/11b_shared.ipynb #988a8865
-from .core import (Call, FLOATS, LOWEST, SDPA_GATHER, SDPA_HEADER, SDPA_LOADS, SDPA_RANGE, SDPA_SCORES, SDPA_SETUP, SDPA_SOFTMAX,
+# %% ../nbs/11b_shared.ipynb #72af7136
+from .core import (Call, FLOATS, LOWEST, SDPA_GATHER, SDPA_HEADER, SDPA_QUERIES, SDPA_LOADS, SDPA_RANGE, SDPA_SCORES, SDPA_SETUP, SDPA_SOFTMAX,
                              SDPA_TILE, SDPA_VALUES, _INPUTS, _dense64, _flags, _inputs, _is_real, _kernel, _np64, _rows64, _scores64,
                              _shape, _softmax64, _tiles, _told, _types, _visible, backend, check, merge_launch, plan)
 from .simulator import CompilerMissing, compile_cpp
@@ -27,7 +27,7 @@ from .backends import CPU_TEXT, _CCall, _TYPES, _evaluated, _with_buffers, _with
 from .cuda import CUDA_PRELUDE, MMA_HEADER
 from .kv_cache import PackedKVCache, PackedKeys, PackedValues, _fail, _half
 
-# %% ../nbs/11b_shared.ipynb #9e931d0f
+# %% ../nbs/11b_shared.ipynb #a04086ac
 DIGIT = 64              # a position is written in base 64: three digits reach 262144
 
 @functools.lru_cache(32)
@@ -40,7 +40,7 @@ def turn_table(theta, rotated, D, high=64):
     t = mx.array(np.stack([np.cos(a), np.sin(a)], 1).astype(np.float32)); mx.eval(t)
     return t
 
-# %% ../nbs/11b_shared.ipynb #b6a108fb
+# %% ../nbs/11b_shared.ipynb #85e92f48
 def _times(a, b):
     "Angles added: the product of a and b (..., 2, P) as complex numbers cos + i sin"
     (c, s), (d, t) = ((x[..., 0, :], x[..., 1, :]) for x in (a, b))
@@ -50,14 +50,14 @@ def _angle(n, table):
     "cos and sin (..., 2, P) of the positions n (...), an integer array, from their three digits"
     return _times(_times(table[2 * DIGIT + n // DIGIT**2], table[DIGIT + n // DIGIT % DIGIT]), table[n % DIGIT])
 
-# %% ../nbs/11b_shared.ipynb #84f9982c
+# %% ../nbs/11b_shared.ipynb #aba1618a
 def _turn(x, cs):
     "x (..., D) with its pairs (i, i + D/2), i < P, turned by the angles cs (..., 2, P)"
     P, H = cs.shape[-1], x.shape[-1] // 2
     a, b, c, s = x[..., :P], x[..., H:H + P], cs[..., 0, :], cs[..., 1, :]
     return mx.concatenate([a * c - b * s, x[..., P:H], a * s + b * c, x[..., H + P:]], -1)
 
-# %% ../nbs/11b_shared.ipynb #b15eb8aa
+# %% ../nbs/11b_shared.ipynb #5cbf3f3c
 def _high(n):
     "Third digits that n positions need, as a power of two, at least 64"
     return max(DIGIT, 1 << (-(-n // DIGIT**2) - 1).bit_length())
@@ -75,7 +75,7 @@ def rope_exact(
     t = turn_table(theta, rotated, x.shape[3], _high(positions))
     return _turn(x.astype(mx.float32), _angle(n + mx.arange(x.shape[2]), t)[:, None]).astype(x.dtype)
 
-# %% ../nbs/11b_shared.ipynb #32e2d559
+# %% ../nbs/11b_shared.ipynb #68a014f3
 @dataclass
 class SharedCall:
     "One checked call of `sdpa_int4_shared`: a `Call` whose k is its v, and how keys come from values"
@@ -84,7 +84,7 @@ class SharedCall:
     theta: float; rotated: int
     table: mx.array     # of turn_table
 
-# %% ../nbs/11b_shared.ipynb #dc66c252
+# %% ../nbs/11b_shared.ipynb #8dcd3c6f
 def _bad(name, got, want): raise ValueError(f"sdpa_int4_shared: `{name}` is {got}; expected {want}")
 
 def _own(e):
@@ -93,7 +93,7 @@ def _own(e):
     for a, b in ((', as k has', ''), (' for k;', ' for v;'), ("'s k` is", '` is'), ("k's head dim", "v's head dim")): s = s.replace(a, b)
     return ValueError(s)
 
-# %% ../nbs/11b_shared.ipynb #b05b7ea8
+# %% ../nbs/11b_shared.ipynb #aa2a6c32
 def _check_turns(k_weight, theta, rotated, D):
     if not isinstance(k_weight, mx.array) or _shape(k_weight) != (D,) or k_weight.dtype not in FLOATS:
         _bad('k_weight', _told(k_weight), f"float32, float16 or bfloat16 of shape ({D},), as v's head dim")
@@ -107,7 +107,7 @@ def _exact(name, x):
     if not isinstance(x, mx.array): _bad(name, _told(x), "an array (B, Hkv, M, D) of values, as v holds them")
     return x, x
 
-# %% ../nbs/11b_shared.ipynb #ba8b5ad8
+# %% ../nbs/11b_shared.ipynb #df0ada81
 def check_shared(q, v, *, scale, k_weight, theta, rotated, mask=None, window=None, start=0, length=None, first=None,
                  recent=None, group_size=64, bits=4) -> SharedCall:
     "The arguments of `sdpa_int4_shared`, checked. ValueError names the argument, what came and what was expected."
@@ -122,7 +122,7 @@ def check_shared(q, v, *, scale, k_weight, theta, rotated, mask=None, window=Non
     return SharedCall(c, mx.contiguous(k_weight.astype(mx.float32)), float(theta), int(rotated),
                       turn_table(float(theta), int(rotated), c.Dv, _high(n)))
 
-# %% ../nbs/11b_shared.ipynb #ce82f1ca
+# %% ../nbs/11b_shared.ipynb #a1ef06e5
 def _keys64(v, w, at, theta, rotated):
     "Keys (n, D) in float64 of values v (n, D) that stand at the positions `at` (n,)"
     P, H, k = rotated // 2, v.shape[1] // 2, v * w
@@ -131,7 +131,7 @@ def _keys64(v, w, at, theta, rotated):
     k[:, :P], k[:, H:H + P] = x * np.cos(a) - y * np.sin(a), x * np.sin(a) + y * np.cos(a)
     return k
 
-# %% ../nbs/11b_shared.ipynb #166c1b40
+# %% ../nbs/11b_shared.ipynb #ff388bc9
 def shared_oracle(q, v, **kw):
     """What `sdpa_int4_shared` must equal: keys built from the dequantised values, then attention, all in float64.
 
@@ -152,7 +152,7 @@ def shared_oracle(q, v, **kw):
                 out[b, h, i] = _softmax64(x[see], vv[see])
     return out
 
-# %% ../nbs/11b_shared.ipynb #7e1991f7
+# %% ../nbs/11b_shared.ipynb #a2e30ab3
 def _total(c):
     "Keys of each row: an int, or (B, 1)"
     return c.F + c.R + (c.length - c.start)[:, None] if c.per_row else c.F + c.R + c.length - c.start
@@ -163,7 +163,7 @@ def _turned_queries(s, i0, i1):
     n = mx.arange(i0, i1)[None] + _total(c)
     return _turn(c.q[:, :, i0:i1].astype(mx.float32) * c.scale, _angle(n, s.table)[:, None])
 
-# %% ../nbs/11b_shared.ipynb #455e20b0
+# %% ../nbs/11b_shared.ipynb #4853563d
 def _shared_rows(s, i0, i1, tile):
     "Queries i0..i1 of a call by tiles of keys: (B, Hq, i1-i0, D)"
     c = s.call
@@ -180,12 +180,12 @@ def _shared_rows(s, i0, i1, tile):
         o = o * shrink + (p.reshape(B, H, G * n, -1) @ v).reshape(o.shape)
     return mx.where(l == 0, 0, o / mx.where(l == 0, 1, l)).reshape(B, c.Hq, n, c.Dv).astype(c.q.dtype)
 
-# %% ../nbs/11b_shared.ipynb #225c034d
+# %% ../nbs/11b_shared.ipynb #20f94faa
 def shared_ops(s, tile=1024, rows=256):
     "A `SharedCall` in plain MLX operations, a tile of keys and at most `rows` queries at a time: right everywhere"
     return mx.concatenate([_shared_rows(s, i, min(i + rows, s.call.L), tile) for i in range(0, s.call.L, rows)], axis=2)
 
-# %% ../nbs/11b_shared.ipynb #0d09f3f2
+# %% ../nbs/11b_shared.ipynb #dc63a4a3
 SHARED_CPU = {}         # name -> piece of the C++ text, in the place of chapter 6's piece of that name
 
 SHARED_CPU['call'] = CPU_TEXT['call'] + r"""
@@ -201,7 +201,7 @@ static void angle(const Shared& t, long n, float* __restrict to) {
 }
 """
 
-# %% ../nbs/11b_shared.ipynb #afa8f09b
+# %% ../nbs/11b_shared.ipynb #a4102974
 SHARED_CPU['queries'] = r"""
 void Worker::queries() {                    // q[chunk][row][T]: scaled, and turned or times the keys' weight
   const Shared& t = static_cast<const Shared&>(this->t);
@@ -222,7 +222,7 @@ void Worker::queries() {                    // q[chunk][row][T]: scaled, and tur
 }
 """
 
-# %% ../nbs/11b_shared.ipynb #42657983
+# %% ../nbs/11b_shared.ipynb #eea157b5
 SHARED_CPU['packed'] = r"""
 static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 // Groups along the sequence: C W channels at a time, their scales in registers for all rows of a block
@@ -258,7 +258,7 @@ static void unpack(const Packed& p, const Span& s, int d0, int nd, const float* 
 }
 """
 
-# %% ../nbs/11b_shared.ipynb #6164b5e6
+# %% ../nbs/11b_shared.ipynb #61163fe5
 SHARED_CPU['turn'] = r"""
 // Pairs of one key, from x on: weighted, and turned by the tile's first angle f plus the key's step g
 template <class V> static INLINE void turn_pairs(const float* va, const float* vb, const float* wa, const float* wb, const float* f,
@@ -293,7 +293,7 @@ static void turn(const Shared& t, const Span& s, long pos, const float* v, float
 }
 """
 
-# %% ../nbs/11b_shared.ipynb #22dbf173
+# %% ../nbs/11b_shared.ipynb #cb2f8d1d
 SHARED_CPU['dots'] = r"""
 enum { SUMS = ROWS == 12 ? 16 : 8 };        // registers that hold sums
 // s[R][C] = q[R] . k[C], lanes are dims; at the end each register's lanes become one number
@@ -327,7 +327,7 @@ template <int R> static long some(const float* q, long rows, long r, const float
 }
 """
 
-# %% ../nbs/11b_shared.ipynb #a113fa2e
+# %% ../nbs/11b_shared.ipynb #1c238144
 SHARED_CPU['scores'] = r"""
 static thread_local Room tiles;             // two of D x T floats: values, and keys where they differ
 void Worker::scores(const Segment& g, const Span& p, int) {
@@ -348,7 +348,7 @@ void Worker::scores(const Segment& g, const Span& p, int) {
 }
 """
 
-# %% ../nbs/11b_shared.ipynb #81732c7d
+# %% ../nbs/11b_shared.ipynb #8c02e1d8
 SHARED_CPU['add'] = r"""
 void Worker::values(const Segment&, const Span& p) {           // the tile that the scores unpacked
   const float* v = tiles.p;
@@ -357,7 +357,11 @@ void Worker::values(const Segment&, const Span& p) {           // the tile that 
 }
 """
 
-# %% ../nbs/11b_shared.ipynb #0f7179d9
+# %% ../nbs/11b_shared.ipynb #8af985d5
+def _from(text, place):
+    "`text` from the first `place` on"
+    return text[text.index(place):]
+
 SHARED_CPU['entry'] = CPU_TEXT['entry'] + r"""
 struct SharedCall : Call { long P; };
 extern "C" int sdpa_shared(const SharedCall* c, const Buffer* b, char* out) {
@@ -372,18 +376,9 @@ extern "C" int sdpa_shared(const SharedCall* c, const Buffer* b, char* out) {
   t.starts = (const int32_t*)b[7].buf; t.lengths = (const int32_t*)b[8].buf;
   t.w = (const float*)b[9].buf; t.table = (const float*)b[10].buf;
   if (!ok) return 1;
-  int threads;
-  plan(t, &threads);
-  const long all = t.B * t.Hq * t.L;
-  if (t.splits > 1 && !(t.part = (float*)std::malloc(4 * all * t.splits * (t.cv * T + 2)))) return 2;
-  pool().run(t, t.B * t.Hkv * t.blocks * t.splits, threads);
-  if (t.splits > 1) for (long r = 0; r < all; r++) merge(t, r);
-  std::free(t.part);
-  return 0;
-}
-"""
+""" + _from(CPU_TEXT['entry'], '  int threads;')                     # plan, run, merge: as there
 
-# %% ../nbs/11b_shared.ipynb #b411d410
+# %% ../nbs/11b_shared.ipynb #2584d352
 def shared_text():
     "The C++ text: chapter 6's pieces, those of `SHARED_CPU` in their place; no piece for packed keys"
     names = [n for n in CPU_TEXT if n not in ('words', 'keys')]
@@ -396,7 +391,7 @@ def shared_library():
     "The compiled text; CompilerMissing where there is no compiler, RuntimeError where it refuses"
     return compile_cpp(shared_text(), 'sdpa_shared', cpu_flags())
 
-# %% ../nbs/11b_shared.ipynb #1a627406
+# %% ../nbs/11b_shared.ipynb #baa5f0e2
 class _CShared(_CCall):
     "The C++ text's SharedCall"
     _fields_ = [('P', ctypes.c_int64)]
@@ -407,7 +402,7 @@ def _c_shared(s, threads):
     return _CShared(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring, c.per_row, st, n, *c.bits, *c.groups,
                     c.v.axis, c.v.axis, _TYPES[c.q.dtype][0], threads, c.scale, c.softcap, s.rotated // 2)
 
-# %% ../nbs/11b_shared.ipynb #af31bced
+# %% ../nbs/11b_shared.ipynb #a2b79aeb
 def _shared_arrays(s):
     "The call's arrays in the text's order, None where one is absent"
     c = s.call
@@ -425,7 +420,7 @@ def _run_shared(s, lib, arrays):
     res = mx.array(out)
     return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
 
-# %% ../nbs/11b_shared.ipynb #56c840db
+# %% ../nbs/11b_shared.ipynb #daccf425
 @mx.custom_function
 def _inference(out, *arrays):
     "`out`, computed from `arrays` outside of MLX: what asks for its derivative is told that there is none"
@@ -434,7 +429,7 @@ def _inference(out, *arrays):
 def _no_gradient(*_): raise ValueError("sdpa_int4_shared has no gradient: it is for inference")
 _inference.vjp(_no_gradient); _inference.jvp(_no_gradient)
 
-# %% ../nbs/11b_shared.ipynb #79d7debc
+# %% ../nbs/11b_shared.ipynb #f320b31a
 def shared_cpu(s):
     "A `SharedCall` on CPU cores, by the C++ text; by MLX operations where there is no compiler, or MLX is recording"
     try: lib = shared_library()
@@ -445,7 +440,7 @@ def shared_cpu(s):
     if not _evaluated([a for a in arrays if a is not None]): return shared_ops(s)
     return _inference(_run_shared(s, lib, arrays), s.call.q, s.weight)
 
-# %% ../nbs/11b_shared.ipynb #69b73bbb
+# %% ../nbs/11b_shared.ipynb #b081f4a0
 SHARED_HEADER = SDPA_HEADER + """
 // cos and sin of an angle; two angles added; and those of position n for pair i, from the three digits of n in base 64.
 struct Angle { float c, s; };
@@ -454,7 +449,7 @@ inline Angle plus(Angle a, Angle b) { Angle r; r.c = a.c * b.c - a.s * b.s; r.s 
 #define ANGLE(to, n, i) Angle to; { ENTRY(high, 128 + (n) / 4096, i) ENTRY(mid, 64 + (n) / 64 % 64, i) ENTRY(low, (n) % 64, i) to = plus(plus(high, mid), low); }
 """
 
-# %% ../nbs/11b_shared.ipynb #2a826ed1
+# %% ../nbs/11b_shared.ipynb #fd448a7e
 SHARED_QUERIES = """
   // Stage the queries, scaled: dims that turn go to `qt`, turned; the others to `buf`, times the keys' weight, by lift.
   constexpr int HALF = DK / 2;
@@ -476,21 +471,9 @@ SHARED_QUERIES = """
     }
     buf[x] = float4(y[0], y[1], y[2], y[3]);
   }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (KAXIS == 1) {
-    for (int x = tid; x < ROWS * KGS; x += SG * 32) {
-      float s = 0;
-      for (int d = 0; d < KG / 4; d++) {
-        const float4 v = buf[(x / KGS) * (DK / 4) + (x % KGS) * (KG / 4) + d];
-        s += v.x + v.y * lift<KBITS>(1) + v.z * lift<KBITS>(2) + v.w * lift<KBITS>(3);
-      }
-      qsum[x] = s;
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-  }
-"""
+""" + _from(SDPA_QUERIES, '  threadgroup_barrier')                 # the sums of queries, as there
 
-# %% ../nbs/11b_shared.ipynb #d5608190
+# %% ../nbs/11b_shared.ipynb #ad94c862
 def _into(text, place, new):
     "`text` with `new` behind the one line that is `place`"
     if text.count(place) != 1: raise AssertionError(f"{place!r} stands {text.count(place)} times in the text")
@@ -501,7 +484,7 @@ SHARED_STAY = _into(_into(SDPA_SCORES, 'for (int w = g * (KG / KPER); w < (g + 1
                           ' if (w * KPER % HALF + STEP * KPER <= PAIRS) continue;'),
                     'for (int c = 0; c < DK; c += CH) {', ' if (c % HALF + CH <= PAIRS) continue;')
 
-# %% ../nbs/11b_shared.ipynb #9cb954f7
+# %% ../nbs/11b_shared.ipynb #bda8f742
 SHARED_TURNS = """
     // The pairs that turn: the exact angle where this tile starts, plus the step to the lane's key.
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -523,6 +506,10 @@ SHARED_TURNS = """
           sb = float(AT(k_scales, slot, gb)); bb = float(AT(k_biases, slot, gb));
         }
       }
+"""
+
+# %% ../nbs/11b_shared.ipynb #dd376fe0
+SHARED_TURNS += """
       for (int e = 0; e < KPER; e++) {
         const int i = w * KPER + e, d = HALF + i;
         if (i >= PAIRS) continue;
@@ -547,11 +534,11 @@ SHARED_TURNS = """
     }
 """
 
-# %% ../nbs/11b_shared.ipynb #92ddfc8c
+# %% ../nbs/11b_shared.ipynb #8d4c614c
 SHARED_METAL = (SDPA_SETUP + SDPA_RANGE + SHARED_QUERIES + SDPA_TILE + SHARED_STAY + SHARED_TURNS + SDPA_SOFTMAX + SDPA_VALUES +
                 SDPA_GATHER)
 
-# %% ../nbs/11b_shared.ipynb #28cb2e08
+# %% ../nbs/11b_shared.ipynb #95b4a012
 @functools.lru_cache(32)
 def _steps(theta, rotated, D):
     "cos and sin of 0 to 31 positions for each pair, positions last: (P, 2, 32)"
@@ -569,12 +556,12 @@ def shared_parts(s, make, header=SDPA_LOADS, fill=256, packed=True, **kw):
                grid=(splits * simds * 32, -(-c.G * c.L // rows), c.B * c.Hkv), threadgroup=(simds * 32, 1, 1),
                output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3, **kw)
 
-# %% ../nbs/11b_shared.ipynb #2fe2b81b
+# %% ../nbs/11b_shared.ipynb #f50414e6
 def shared_launch(s, make, header=SDPA_LOADS, fill=256, **kw):
     "Both passes over a `SharedCall`; `make`, `header` and `fill` as for `core.sdpa_launch`"
     return merge_launch(s.call, shared_parts(s, make, header, fill, **kw), make, header, **kw)
 
-# %% ../nbs/11b_shared.ipynb #87d85277
+# %% ../nbs/11b_shared.ipynb #c370fa9f
 SHARED_MMA_SETUP = """
   // v_codes_strides v_scales_strides v_biases_strides
   constexpr int D = 512, P = 64, PITCH = 72, U = 12;                   // U: words a lane has in a key's dims that stay
@@ -588,6 +575,10 @@ SHARED_MMA_SETUP = """
   const bool whole_scales = v_scales_d == 1 && v_biases_d == 1 && v_scales_n % 8 == 0 && v_biases_n % 8 == 0 &&
     reinterpret_cast<address>(v_scales_at) % 16 == 0 && reinterpret_cast<address>(v_biases_at) % 16 == 0;
 
+"""
+
+# %% ../nbs/11b_shared.ipynb #8c25d932
+SHARED_MMA_SETUP += """
   extern __shared__ float4 shared[];
   uint* kst = reinterpret_cast<uint*>(shared);                         // 2 x 64 x PITCH: codes of this tile and the next
   ST* sst = reinterpret_cast<ST*>(kst + 2 * 64 * PITCH);               // 2 x (scales, biases) x D
@@ -606,6 +597,10 @@ SHARED_MMA_SETUP = """
   const auto* mine = q + ((long(b) * HKV * G + hk * G + min(row, rows - 1) % G) * L + min(row, rows - 1) / G) * D;
   const float live = row < rows ? unit : 0.0f;
 
+"""
+
+# %% ../nbs/11b_shared.ipynb #bc293b65
+SHARED_MMA_SETUP += """
   // Queries of the dims that stay: words 8-31 and 40-63, of which a lane has 8m + 2t and the next. Even codes are 16 times smaller.
   UNROLL for (int y = 0; y < 3; y++) {
     const int u = warp + 4 * y, d = 8 * (8 * (u / 2 + 1 + u / 6) + 2 * t + u % 2);
@@ -625,6 +620,10 @@ SHARED_MMA_SETUP = """
     qa[y] = u * c - v * s; qb[y] = u * s + v * c;
     c64[y] = table[65 * 2 * P + i]; s64[y] = table[65 * 2 * P + P + i];
   }
+"""
+
+# %% ../nbs/11b_shared.ipynb #18eba39c
+SHARED_MMA_SETUP += """
   // How far this lane's two keys of any tile are turned from its start, in halves.
   __half2 kc[2][8], ks[2][8];
   UNROLL for (int r = 0; r < 2; r++) UNROLL for (int x = 0; x < 8; x++) {
@@ -634,6 +633,10 @@ SHARED_MMA_SETUP = """
   float o[2][4][4], m = -3.0e38f, l = 0;
   UNROLL for (int j = 0; j < 2; j++) UNROLL for (int k = 0; k < 4; k++) UNROLL for (int c = 0; c < 4; c++) o[j][k][c] = 0;
 
+"""
+
+# %% ../nbs/11b_shared.ipynb #f408c8fa
+SHARED_MMA_SETUP += """
   // In the background: codes, scales and biases of tile `it`.
 #define STAGE(it) if (it < it1) { \\
     const int n0_ = base + (it) * 64, blk_ = n0_ / VG; \\
@@ -652,7 +655,7 @@ SHARED_MMA_SETUP = """
   STAGE(it0) COMMIT
 """
 
-# %% ../nbs/11b_shared.ipynb #de84ec3b
+# %% ../nbs/11b_shared.ipynb #f7f3ce72
 SHARED_MMA_FOLD = """
   for (int it = it0; it < it1; it++) {
     const int off = base + it * 64, at = F + off - begin;
@@ -679,6 +682,10 @@ SHARED_MMA_FOLD = """
     share += __shfl_xor_sync(~0u, share, 1); share += __shfl_xor_sync(~0u, share, 2);
     if (t == 0) cst[warp * 8 + g] = share;
 
+"""
+
+# %% ../nbs/11b_shared.ipynb #a3b94ec3
+SHARED_MMA_FOLD += """
     // Pairs that turn: queries to halves; then back by 64 positions, for the next tile. Their scales, times the keys' weight.
     UNROLL for (int y = 0; y < 2; y++) {
       turned[(2 * warp + y) * 32 + lane] = make_uint2(bits2(__floats2half2_rn(qa[2 * y], qa[2 * y + 1])), bits2(__floats2half2_rn(qb[2 * y], qb[2 * y + 1])));
@@ -694,7 +701,7 @@ SHARED_MMA_FOLD = """
     __syncthreads();
 """
 
-# %% ../nbs/11b_shared.ipynb #1092b1f4
+# %% ../nbs/11b_shared.ipynb #8b776007
 SHARED_MMA_SCORES = """
     // Scores of 16 keys by 8 heads, a warp. Dims that stay: codes as they lie.
     float s[4] = {0, 0, 0, 0}, z[4] = {0, 0, 0, 0};
@@ -710,6 +717,10 @@ SHARED_MMA_SCORES = """
         mma(s, ka[2], kb[2], ka[3], kb[3], f.z, f.w);
       }
     }
+"""
+
+# %% ../nbs/11b_shared.ipynb #cd16cec7
+SHARED_MMA_SCORES += """
     // Pairs that turn: dequantised, weighted and turned in halves, two at a time, then the same product.
     UNROLL for (int x = 0; x < 2; x++) {
       const uint4* w4 = reinterpret_cast<const uint4*>(wst);
@@ -733,7 +744,7 @@ SHARED_MMA_SCORES = """
     __syncthreads();
 """
 
-# %% ../nbs/11b_shared.ipynb #a7781a2c
+# %% ../nbs/11b_shared.ipynb #1e1f14c0
 SHARED_MMA_SOFTMAX = """
     // Each warp has all 64 keys now: this lane those of head g with number t modulo 4. Weights are 2^8 times larger than usual,
     // so that small ones are still halves.
@@ -763,7 +774,7 @@ SHARED_MMA_SOFTMAX = """
     const float p0 = __shfl_sync(~0u, sum, 8 * t), p1 = __shfl_sync(~0u, sum, 8 * t + 4);
 """
 
-# %% ../nbs/11b_shared.ipynb #5a5e8749
+# %% ../nbs/11b_shared.ipynb #49570be0
 SHARED_MMA_VALUES = """
     // Values: this warp's 128 dims, from the same codes; a block's scale and bias once, after its 64 keys are summed.
     UNROLL for (int j = 0; j < 2; j++) {
@@ -788,7 +799,7 @@ SHARED_MMA_VALUES = """
   }
 """
 
-# %% ../nbs/11b_shared.ipynb #b7ef3552
+# %% ../nbs/11b_shared.ipynb #f5346a7b
 SHARED_MMA_LEAVE = """
   l += __shfl_xor_sync(~0u, l, 1); l += __shfl_xor_sync(~0u, l, 2);
   const long head0 = long(b * HKV + hk) * rows;
@@ -799,7 +810,7 @@ SHARED_MMA_LEAVE = """
   }
 """
 
-# %% ../nbs/11b_shared.ipynb #5c20181f
+# %% ../nbs/11b_shared.ipynb #ecb84874
 SHARED_MMA = SHARED_MMA_SETUP + SHARED_MMA_FOLD + SHARED_MMA_SCORES + SHARED_MMA_SOFTMAX + SHARED_MMA_VALUES + SHARED_MMA_LEAVE
 SHARED_MMA_HEADER = MMA_HEADER + """
 // Registers for three blocks on a multiprocessor, not two.
@@ -814,7 +825,7 @@ __device__ __forceinline__ __half2 code2(uint w, int e) {
 }
 """
 
-# %% ../nbs/11b_shared.ipynb #7ee1e9d0
+# %% ../nbs/11b_shared.ipynb #b7792954
 def shared_mma_fits(s):
     "Whether a `SharedCall` is one the tensor-core text handles: Gemma 4's global layers in bfloat16, few queries; the Metal text does the rest"
     c = s.call
@@ -828,7 +839,7 @@ def _shared_mma_kernel(types, shared):
     return mx.fast.cuda_kernel(name=f'shared_mma_{types}_{shared}_{h}', input_names=names, output_names=['part_m', 'part_l', 'part_o'],
                                source=SHARED_MMA, header=SHARED_MMA_HEADER, ensure_row_contiguous=False, shared_memory=shared)
 
-# %% ../nbs/11b_shared.ipynb #efa401cc
+# %% ../nbs/11b_shared.ipynb #fc4e054c
 def shared_mma_parts(s, per_sm=2, sms=132):
     "The states (m, l, o) of each row and split over the packed keys, on tensor cores; blocks for `sms` multiprocessors at `per_sm` each"
     c = s.call
@@ -842,13 +853,13 @@ def shared_mma_parts(s, per_sm=2, sms=132):
         inputs=ins, template=list(flags.items()), threadgroup=(128, 1, 1), grid=(splits * 128, -(-c.G * c.L // 8), c.B * c.Hkv),
         output_shapes=[(P, splits), (P, splits), (P, splits, 512)], output_dtypes=[mx.float32] * 3)
 
-# %% ../nbs/11b_shared.ipynb #e3f75b7d
+# %% ../nbs/11b_shared.ipynb #ec0609e4
 def shared_mma(s, **plan):
     "A `SharedCall` on NVIDIA's tensor cores; exact tokens through the Metal text; then the merging text"
     exact = shared_parts(s, mx.fast.cuda_kernel, CUDA_PRELUDE, packed=False) if s.call.F or s.call.R else None
     return merge_launch(s.call, shared_mma_parts(s, **plan), mx.fast.cuda_kernel, CUDA_PRELUDE, exact)
 
-# %% ../nbs/11b_shared.ipynb #a947a44c
+# %% ../nbs/11b_shared.ipynb #0c808eb1
 def _ends(c, tile):
     "For each of `_tiles`: the place of its last key in the row where that is a number and all its slots are in use, else None"
     if c.F: yield None if c.per_row else c.F - 1
@@ -856,7 +867,7 @@ def _ends(c, tile):
     for s0 in range(lo, hi, tile): yield None if c.per_row or s0 < c.start else c.F + min(s0 + tile, hi) - c.start - 1
     if c.R: yield None if c.per_row else c.F + c.length - c.start + c.R - 1
 
-# %% ../nbs/11b_shared.ipynb #d488d35d
+# %% ../nbs/11b_shared.ipynb #6b69e2f0
 @mx.compile
 def _weights(x, m):
     "Scores x -> weights in x's dtype, the new maximum, and what the old sums must be multiplied by"
@@ -869,7 +880,7 @@ def _both(s, v, at, dtype):
     k = _turn(v * s.weight, _angle(mx.maximum(at + s.call.L, 0), s.table)[:, None])
     return k.astype(dtype).swapaxes(-1, -2), mx.concatenate([v, mx.ones((*v.shape[:3], 8))], -1).astype(dtype)
 
-# %% ../nbs/11b_shared.ipynb #73b7abb1
+# %% ../nbs/11b_shared.ipynb #98102e71
 def shared_chunk(s, tile=None):
     """A `SharedCall` of many queries in MLX's matrix products, a tile of keys at a time; not inside mx.compile.
 
@@ -892,7 +903,7 @@ def shared_chunk(s, tile=None):
     o, l = o[..., :c.Dv], o[..., c.Dv:c.Dv + 1]
     return mx.where(l == 0, 0, o / mx.where(l == 0, 1, l)).reshape(B, c.Hq, L, c.Dv).astype(c.q.dtype)
 
-# %% ../nbs/11b_shared.ipynb #0d1098c1
+# %% ../nbs/11b_shared.ipynb #447b0abf
 def _chunky(c): return c.L * c.G > 256 and c.q.dtype != mx.float32
 
 def shared_metal(s):
@@ -906,7 +917,7 @@ def shared_cuda(s):
 
 SHARED = {'ops': shared_ops, 'cpu': shared_cpu, 'metal': shared_metal, 'cuda': shared_cuda}
 
-# %% ../nbs/11b_shared.ipynb #1172c5e1
+# %% ../nbs/11b_shared.ipynb #47029b94
 def sdpa_int4_shared(
     q,                  # queries, (B, Hq, L, D), normed but not turned, float32, float16 or bfloat16
     v,                  # Packed values over (B, Hkv, N, D), Hq a multiple of Hkv; the keys come from them
@@ -932,7 +943,7 @@ def sdpa_int4_shared(
                      length=length, first=first, recent=recent, group_size=group_size, bits=bits)
     return SHARED.get(backend(), shared_ops)(s)
 
-# %% ../nbs/11b_shared.ipynb #c99d996c
+# %% ../nbs/11b_shared.ipynb #6844562d
 class SharedKeys(PackedKeys):
     "The handle to keys that a shared cache hands out: the same tokens as its values, to be weighted and turned"
     def __init__(self, cache, *args):
@@ -950,7 +961,7 @@ class SharedKeys(PackedKeys):
 
 class SharedValues(PackedValues): "The handle to values that a shared cache hands out"
 
-# %% ../nbs/11b_shared.ipynb #3ccc0eff
+# %% ../nbs/11b_shared.ipynb #1f1d8c2a
 class PackedSharedKVCache(PackedKVCache):
     """A growing cache that holds values only, packed; keys are rope(k_weight * values) and are made while they are read.
     For layers that project keys and values once, as Gemma 4's global ones. On mlx-lm's protocol but for what
@@ -970,12 +981,14 @@ class PackedSharedKVCache(PackedKVCache):
         _check_turns(k_weight, theta, rotated, k_weight.size if isinstance(k_weight, mx.array) else 'D')
         super().__init__(bits=bits, group_size=group_size, k_axis=axis, v_axis=axis, fit=fit, rotate_v=False, first=first)
         self.bufs = self.bufs[1:]
+        per = group_size if axis == -1 else 32//bits
+        if k_weight.size % per: _fail('k_weight', f"of {k_weight.size} numbers", f"a multiple of {per}: the head dim in whole groups or words")
         self._turns(k_weight, theta, rotated)
     def _turns(self, k_weight, theta, rotated):
         self.k_weight, self.theta, self.rotated = k_weight, float(theta), int(rotated)
         self.weight = mx.contiguous(k_weight.astype(mx.float32))       # as the kernels take it, once and not at every token
 
-# %% ../nbs/11b_shared.ipynb #40616e17
+# %% ../nbs/11b_shared.ipynb #32306dbc
 @patch
 def update_and_fetch(self:PackedSharedKVCache, values, same=None):
     """Append `values` (B, H, L, D), neither weighted nor turned; returns the handles that the L new queries attend to.
@@ -990,7 +1003,7 @@ def update_and_fetch(self:PackedSharedKVCache, values, same=None):
     self.last = self._views(lo=self._held)
     return self.last
 
-# %% ../nbs/11b_shared.ipynb #b1e1d2c8
+# %% ../nbs/11b_shared.ipynb #8185e87a
 @patch
 def _check(self:PackedSharedKVCache, values):
     if not isinstance(values, mx.array) or values.ndim != 4 or 0 in values.shape or values.dtype not in FLOATS:
@@ -999,7 +1012,7 @@ def _check(self:PackedSharedKVCache, values):
     if self.dims and (*values.shape[:2], values.shape[3]) != self.dims[0]:
         _fail('values', f"of shape {values.shape}", f"(B, H, D) = {self.dims[0]} as before")
 
-# %% ../nbs/11b_shared.ipynb #4f9f476a
+# %% ../nbs/11b_shared.ipynb #5135a159
 @patch
 def _views(self:PackedSharedKVCache, packed=None, base=0, lo=0, ring=False):
     "Handles of the tokens from `lo` on"
@@ -1009,7 +1022,7 @@ def _views(self:PackedSharedKVCache, packed=None, base=0, lo=0, ring=False):
     return tuple(T(self, self.bufs[0], self.bufs[0].p, start, self.packed, False, first, rest, self.dtype, self.dims[0][2])
                  for T in (SharedKeys, SharedValues))
 
-# %% ../nbs/11b_shared.ipynb #9840ff44
+# %% ../nbs/11b_shared.ipynb #6e34b9b2
 @patch(as_prop=True)
 def fp16_bytes(self:PackedSharedKVCache):
     "Bytes that a 16-bit cache of keys and values uses for the tokens a next query can see"
@@ -1021,7 +1034,7 @@ def __repr__(self:PackedSharedKVCache):
     return (f"PackedSharedKVCache(bits={b.bits}, group_size={b.group_size}, axis={b.axis}, fit={self.fit}, first={self.nfirst}, "
             f"theta={self.theta:g}, rotated={self.rotated}, offset={self.offset})")
 
-# %% ../nbs/11b_shared.ipynb #5aa7b045
+# %% ../nbs/11b_shared.ipynb #5adc54b8
 def _get_shared(self): return [*PackedKVCache.state.fget(self), self.k_weight, [self.theta, self.rotated]]
 def _set_shared(self, v):
     *rest, w, turns = v
@@ -1030,7 +1043,7 @@ def _set_shared(self, v):
 PackedSharedKVCache.state = property(_get_shared, _set_shared)
 setattr(mlx_cache, 'PackedSharedKVCache', PackedSharedKVCache)
 
-# %% ../nbs/11b_shared.ipynb #bd2a2697
+# %% ../nbs/11b_shared.ipynb #1f198bed
 def _gemma4(self, x, mask=None, cache=None, shared_kv=None, offset=None):
     "Gemma 4's attention over a shared cache: one projection, no turning here"
     B, L, _ = x.shape
@@ -1042,7 +1055,7 @@ def _gemma4(self, x, mask=None, cache=None, shared_kv=None, offset=None):
     o = shared_kv[0].attend(q, shared_kv[1], scale=self.scale, mask=mask)
     return self.o_proj(o.transpose(0, 2, 1, 3).reshape(B, L, -1)), shared_kv, offset
 
-# %% ../nbs/11b_shared.ipynb #6266e5e9
+# %% ../nbs/11b_shared.ipynb #9256cb8b
 def _with_shared(old):
     "`Attention.__call__` that leaves to `old` all but shared caches and their handles"
     def __call__(self, x, mask=None, cache=None, shared_kv=None, offset=None):
@@ -1051,7 +1064,7 @@ def _with_shared(old):
     __call__._turboquant_shared = old
     return __call__
 
-# %% ../nbs/11b_shared.ipynb #bf4ece0a
+# %% ../nbs/11b_shared.ipynb #0526265c
 def _turning(a):
     "theta and rotated of the attention module `a`, or None where its RoPE is not one that we turn by"
     conf = a.config.rope_parameters.get('full_attention', {})
@@ -1064,7 +1077,7 @@ def _turning(a):
     want = np.concatenate([theta**(2*np.arange(P)/D), np.full(D//2 - P, np.inf)])
     return (theta, 2*P) if P and f.shape == want.shape and np.allclose(f, want, rtol=1e-5) else None
 
-# %% ../nbs/11b_shared.ipynb #1a2d945d
+# %% ../nbs/11b_shared.ipynb #a548ca09
 def adapt_gemma4(model):
     """Lead the global layers of an mlx-lm Gemma 4 (gemma4_text, alone or inside gemma4) to shared caches where they are given.
 

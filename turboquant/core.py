@@ -789,13 +789,20 @@ def _small(dtype, *xs):
     a = mx.array(xs, dtype=dtype); mx.eval(a)
     return a
 
-def _inputs(c, splits):
-    "The arrays of the first pass, in the order of its inputs; absent parts are one zero"
+def _arrays(c):
+    "The large inputs of the first pass, in the order of its names; absent parts are one zero"
     no = _small(mx.float32, 0.).reshape(1, 1, 1, 1)
+    return [mx.contiguous(c.q), *c.k[:3], *c.v[:3], *(c.first or (no, no)), *(c.recent or (no, no)), no if c.mask is None else c.mask]
+
+def _numbers(c, splits):
+    "The small ones"
     ends = (c.start, c.length) if c.per_row else (_small(mx.int32, *[x] * c.B) for x in (c.start, c.length))
     dims = _small(mx.int32, c.B, c.Hkv, c.G, c.L, c.N, c.F, c.R, c.window, splits)
-    return [mx.contiguous(c.q), *c.k[:3], *c.v[:3], *(c.first or (no, no)), *(c.recent or (no, no)),
-            no if c.mask is None else c.mask, *ends, dims, _small(mx.float32, c.scale, c.softcap)]
+    return *ends, dims, _small(mx.float32, c.scale, c.softcap)
+
+def _inputs(c, splits):
+    "The arrays of the first pass, in the order of its inputs"
+    return [*_arrays(c), *_numbers(c, splits)]
 
 # %% ../nbs/04_sdpa_int4.ipynb #1dbe8cf1
 def _flags(c, rows, simds, packed=True):
@@ -807,30 +814,38 @@ def _flags(c, rows, simds, packed=True):
         WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, PACKED=int(packed)).items())
 
 # %% ../nbs/04_sdpa_int4.ipynb #6ee02103
-def merge_launch(c, parts, make, header=SDPA_LOADS, more=None, **kw):
-    "The second pass: the states `parts` = (m, l, o) of all splits, and of a second set `more`, to the output"
+def _merging(c, counts, make, header):
+    "The second pass but for its arrays: kernel, numbers, and keywords of the launch"
     sinks, P = _small(mx.float32, 0.) if c.sinks is None else c.sinks, c.B * c.Hq * c.L
-    counts = parts[0].shape[1], more[0].shape[1] if more else 0                 # states a row in either set
-    dims = _small(mx.int32, c.B, c.Hkv, c.G, c.L, c.N, c.F, c.R, c.window, *counts)
     names = 'part_m', 'part_l', 'part_o', 'more_m', 'more_l', 'more_o', 'sinks', 'dims'
     two = _kernel(make, 'sdpa_merge_' + _types(sinks, c.q), names, ('out',), SDPA_MERGE, header + SDPA_HEADER)
     flags = dict(T=c.q.dtype, DV=c.Dv, SINKS=int(c.sinks is not None), THREADS=128, MAX_SPLITS=1024)
-    return two(inputs=[*parts, *(more or parts), sinks, dims], template=list(flags.items()),
-               grid=(P * 128, 1, 1), threadgroup=(128, 1, 1),
-               output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype], **kw)[0]
+    dims = _small(mx.int32, c.B, c.Hkv, c.G, c.L, c.N, c.F, c.R, c.window, *counts)
+    return two, dims, dict(template=list(flags.items()), grid=(P * 128, 1, 1), threadgroup=(128, 1, 1),
+                           output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype])
+
+def merge_launch(c, parts, make, header=SDPA_LOADS, more=None, **kw):
+    "The second pass: the states `parts` = (m, l, o) of all splits, and of a second set `more`, to the output"
+    counts = parts[0].shape[1], more[0].shape[1] if more else 0                 # states a row in either set
+    two, dims, how = once(c, _merging, counts, make, header)
+    sinks = _small(mx.float32, 0.) if c.sinks is None else c.sinks
+    return two(inputs=[*parts, *(more or parts), sinks, dims], **how, **kw)[0]
 
 # %% ../nbs/04_sdpa_int4.ipynb #909b06c6
+def _first_pass(c, make, header, fill, packed):
+    "The first pass but for its arrays: kernel, numbers, and keywords of the launch"
+    (rows, simds, splits), P = plan(c, fill) if packed else (*plan(c, fill)[:2], 1), c.B * c.Hq * c.L
+    one = _kernel(make, 'sdpa_int4_' + _types(*_arrays(c)), _INPUTS, ('part_m', 'part_l', 'part_o'), SDPA_METAL, header + SDPA_HEADER)
+    return one, _numbers(c, splits), dict(
+        template=_flags(c, rows, simds, packed), grid=(splits * simds * 32, -(-c.G * c.L // rows), c.B * c.Hkv),
+        threadgroup=(simds * 32, 1, 1), output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3)
+
 def parts_launch(c, make, header=SDPA_LOADS, fill=256, packed=True, **kw):
     """The first pass: the state (m, l, o) of each row and split, (P, splits), (P, splits), (P, splits, Dv).
 
     Without the packed keys if not `packed`; P = B * Hq * L."""
-    (rows, simds, splits), P = plan(c, fill) if packed else (*plan(c, fill)[:2], 1), c.B * c.Hq * c.L
-    ins = _inputs(c, splits)
-    one = _kernel(make, 'sdpa_int4_' + _types(*ins[:12]), _INPUTS, ('part_m', 'part_l', 'part_o'), SDPA_METAL,
-                  header + SDPA_HEADER)
-    return one(inputs=ins, template=_flags(c, rows, simds, packed),
-               grid=(splits * simds * 32, -(-c.G * c.L // rows), c.B * c.Hkv), threadgroup=(simds * 32, 1, 1),
-               output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3, **kw)
+    one, numbers, how = once(c, _first_pass, make, header, fill, packed)
+    return one(inputs=[*_arrays(c), *numbers], **how, **kw)
 
 # %% ../nbs/04_sdpa_int4.ipynb #28d4b237
 def sdpa_launch(c, make, header=SDPA_LOADS, fill=256, **kw):

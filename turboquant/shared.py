@@ -20,11 +20,11 @@ from fastcore.basics import patch
 
 # %% ../nbs/11b_shared.ipynb #72af7136
 from .core import (Call, FLOATS, LOWEST, SDPA_GATHER, SDPA_HEADER, SDPA_QUERIES, SDPA_LOADS, SDPA_RANGE, SDPA_SCORES, SDPA_SETUP, SDPA_SOFTMAX,
-                             SDPA_TILE, SDPA_VALUES, _INPUTS, _dense64, _flags, _inputs, _is_real, _kernel, _np64, _rows64, _scores64,
+                             SDPA_TILE, SDPA_VALUES, _INPUTS, _dense64, _flags, _arrays, _numbers, once, _is_real, _kernel, _np64, _rows64, _scores64,
                              _shape, _softmax64, _tiles, _told, _types, _visible, backend, check, merge_launch, plan)
 from .simulator import CompilerMissing, compile_cpp
 from .backends import CPU_TEXT, _CCall, _TYPES, _evaluated, _with_buffers, _without, cpu_flags, cpu_threads
-from .cuda import CUDA_PRELUDE, MMA_HEADER
+from .cuda import CUDA_PRELUDE, MMA_HEADER, lean_kernel
 from .kv_cache import PackedKVCache, PackedKeys, PackedValues, _fail, _half
 
 # %% ../nbs/11b_shared.ipynb #a04086ac
@@ -545,16 +545,19 @@ def _steps(theta, rotated, D):
     t = mx.contiguous(turn_table(theta, rotated, D)[:32].transpose(2, 1, 0)); mx.eval(t)
     return t
 
+def _shared_pass(c, pairs, make, header, fill, packed):
+    "The first pass but for its large arrays: kernel, numbers, and keywords of the launch"
+    (rows, simds, splits), P = plan(c, fill) if packed else (*plan(c, fill)[:2], 1), c.B * c.Hq * c.L
+    one = _kernel(make, 'sdpa_shared_' + _types(*_arrays(c)), (*_INPUTS, 'weight', 'table', 'steps'), ('part_m', 'part_l', 'part_o'),
+                  SHARED_METAL, header + SHARED_HEADER)
+    return one, _numbers(c, splits), dict(
+        template=[*_flags(c, rows, simds, packed), ('PAIRS', pairs)], grid=(splits * simds * 32, -(-c.G * c.L // rows), c.B * c.Hkv),
+        threadgroup=(simds * 32, 1, 1), output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3)
+
 def shared_parts(s, make, header=SDPA_LOADS, fill=256, packed=True, **kw):
     "The first pass: the state (m, l, o) of each row and split, (P, splits), (P, splits), (P, splits, D); P = B * Hq * L"
-    c = s.call
-    (rows, simds, splits), P = plan(c, fill) if packed else (*plan(c, fill)[:2], 1), c.B * c.Hq * c.L
-    ins = [*_inputs(c, splits), s.weight, s.table, _steps(s.theta, s.rotated, c.Dv)]
-    one = _kernel(make, 'sdpa_shared_' + _types(*ins[:12]), (*_INPUTS, 'weight', 'table', 'steps'), ('part_m', 'part_l', 'part_o'),
-                  SHARED_METAL, header + SHARED_HEADER)
-    return one(inputs=ins, template=[*_flags(c, rows, simds, packed), ('PAIRS', s.rotated // 2)],
-               grid=(splits * simds * 32, -(-c.G * c.L // rows), c.B * c.Hkv), threadgroup=(simds * 32, 1, 1),
-               output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3, **kw)
+    one, numbers, how = once(s.call, _shared_pass, s.rotated // 2, make, header, fill, packed)
+    return one(inputs=[*_arrays(s.call), *numbers, s.weight, s.table, _steps(s.theta, s.rotated, s.call.Dv)], **how, **kw)
 
 # %% ../nbs/11b_shared.ipynb #f50414e6
 def shared_launch(s, make, header=SDPA_LOADS, fill=256, **kw):
@@ -836,28 +839,31 @@ def shared_mma_fits(s):
 def _shared_mma_kernel(types, shared):
     h = hashlib.sha256((SHARED_MMA_HEADER + SHARED_MMA).encode()).hexdigest()[:8]
     names = ['q', 'v_codes', 'v_scales', 'v_biases', 'start', 'length', 'dims', 'params', 'weight', 'table']
-    return mx.fast.cuda_kernel(name=f'shared_mma_{types}_{shared}_{h}', input_names=names, output_names=['part_m', 'part_l', 'part_o'],
+    return lean_kernel(name=f'shared_mma_{types}_{shared}_{h}', input_names=names, output_names=['part_m', 'part_l', 'part_o'],
                                source=SHARED_MMA, header=SHARED_MMA_HEADER, ensure_row_contiguous=False, shared_memory=shared)
 
 # %% ../nbs/11b_shared.ipynb #fc4e054c
+def _mma_ready(c, per_sm, sms):
+    "All of a launch but its large arrays: the kernel, the numbers it reads, and keywords"
+    P, tiles, blocks = c.B * c.Hq * c.L, -(-(c.N if c.per_row else c.length - c.start) // 64), c.B * c.Hkv * -(-c.G * c.L // 8)
+    splits = max(1, min(tiles, per_sm * sms // blocks, 1024))
+    shared = 2 * 64 * 72 * 4 + 4 * 512 * 2 + 12 * 64 * 16 + 12 * 32 * 16 + 8 * 32 * 8 + 4 * 64 * 2 + (8 * 68 + 32) * 4
+    flags = dict(VG=c.groups[1], CAUSAL=int(c.causal and c.L > 1), WINDOW=int(c.window > 0), ST=c.v.scales.dtype)
+    return _shared_mma_kernel(_types(c.q, *c.v[:3]), shared), _numbers(c, splits), dict(
+        template=list(flags.items()), threadgroup=(128, 1, 1), grid=(splits * 128, -(-c.G * c.L // 8), c.B * c.Hkv),
+        output_shapes=[(P, splits), (P, splits), (P, splits, 512)], output_dtypes=[mx.float32] * 3)
+
 def shared_mma_parts(s, per_sm=2, sms=132):
     "The states (m, l, o) of each row and split over the packed keys, on tensor cores; blocks for `sms` multiprocessors at `per_sm` each"
     c = s.call
-    P, tiles, blocks = c.B * c.Hq * c.L, -(-(c.N if c.per_row else c.length - c.start) // 64), c.B * c.Hkv * -(-c.G * c.L // 8)
-    splits = max(1, min(tiles, per_sm * sms // blocks, 1024))
-    ins = _inputs(c, splits)
-    ins = [ins[0], *ins[4:7], *ins[12:], s.weight, s.table]
-    shared = 2 * 64 * 72 * 4 + 4 * 512 * 2 + 12 * 64 * 16 + 12 * 32 * 16 + 8 * 32 * 8 + 4 * 64 * 2 + (8 * 68 + 32) * 4
-    flags = dict(VG=c.groups[1], CAUSAL=int(c.causal and c.L > 1), WINDOW=int(c.window > 0), ST=c.v.scales.dtype)
-    return _shared_mma_kernel(_types(*ins[:4]), shared)(
-        inputs=ins, template=list(flags.items()), threadgroup=(128, 1, 1), grid=(splits * 128, -(-c.G * c.L // 8), c.B * c.Hkv),
-        output_shapes=[(P, splits), (P, splits), (P, splits, 512)], output_dtypes=[mx.float32] * 3)
+    kernel, numbers, how = once(c, _mma_ready, per_sm, sms)
+    return kernel(inputs=[mx.contiguous(c.q), *c.v[:3], *numbers, s.weight, s.table], **how)
 
 # %% ../nbs/11b_shared.ipynb #ec0609e4
 def shared_mma(s, **plan):
     "A `SharedCall` on NVIDIA's tensor cores; exact tokens through the Metal text; then the merging text"
-    exact = shared_parts(s, mx.fast.cuda_kernel, CUDA_PRELUDE, packed=False) if s.call.F or s.call.R else None
-    return merge_launch(s.call, shared_mma_parts(s, **plan), mx.fast.cuda_kernel, CUDA_PRELUDE, exact)
+    exact = shared_parts(s, lean_kernel, CUDA_PRELUDE, packed=False) if s.call.F or s.call.R else None
+    return merge_launch(s.call, shared_mma_parts(s, **plan), lean_kernel, CUDA_PRELUDE, exact)
 
 # %% ../nbs/11b_shared.ipynb #0c808eb1
 def _ends(c, tile):
@@ -913,7 +919,7 @@ def shared_metal(s):
 def shared_cuda(s):
     "A `SharedCall` on NVIDIA: tensor cores where they apply, MLX's products for a long chunk in 16 bits, else the Metal text behind its prelude"
     if _chunky(s.call): return shared_chunk(s)
-    return shared_mma(s) if shared_mma_fits(s) else shared_launch(s, mx.fast.cuda_kernel, CUDA_PRELUDE, fill=528)
+    return shared_mma(s) if shared_mma_fits(s) else shared_launch(s, lean_kernel, CUDA_PRELUDE, fill=528)
 
 SHARED = {'ops': shared_ops, 'cpu': shared_cpu, 'metal': shared_metal, 'cuda': shared_cuda}
 

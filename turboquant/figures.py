@@ -5,31 +5,36 @@
 # %% auto #0
 __all__ = ['C', 'style', 'bits', 'explore', 'plt']
 
-# %% ../nbs/00_figures.ipynb #bccce292
+# %% ../nbs/00_figures.ipynb #8ddaaede
 import base64, hashlib, html, io, itertools, json, os, re
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 from fastcore.basics import AttrDict
 from IPython.display import display
 
-# %% ../nbs/00_figures.ipynb #4b695dca
+# %% ../nbs/00_figures.ipynb #0c33e7c2
 _all_ = ['plt']
 
-# %% ../nbs/00_figures.ipynb #69acf923
+# %% ../nbs/00_figures.ipynb #15e29c3c
 C = AttrDict(blue='#2f7fc1', orange='#d1701a', green='#1b9273', pink='#c0609a',
              yellow='#a98500', violet='#8070c8', red='#d6493a', grey='#7f7f7f')
 _faint = '#7f7f7f50'                                       # grids and frames
 
-# %% ../nbs/00_figures.ipynb #74f7f017
-_rc = {'figure.figsize': (7, 2.8), 'figure.dpi': 96, 'figure.facecolor': 'none', 'axes.facecolor': 'none',
-       'savefig.facecolor': 'none', 'savefig.transparent': True, 'figure.constrained_layout.use': True,
-       'font.size': 9, 'axes.titlesize': 10, 'axes.titlelocation': 'left', 'axes.labelsize': 9,
-       'xtick.labelsize': 8, 'ytick.labelsize': 8, 'legend.fontsize': 8, 'legend.frameon': False,
-       'text.color': C.grey, 'axes.labelcolor': C.grey, 'axes.titlecolor': C.grey, 'axes.edgecolor': C.grey,
-       'xtick.color': C.grey, 'ytick.color': C.grey, 'grid.color': _faint, 'grid.linewidth': .6,
-       'axes.spines.top': False, 'axes.spines.right': False, 'lines.linewidth': 1.6, 'lines.markersize': 4,
-       'image.cmap': 'RdBu_r', 'svg.hashsalt': 'turboquant', 'svg.fonttype': 'none',
-       'font.family': ['DejaVu Sans'], 'axes.prop_cycle': mpl.cycler(color=list(C.values())[:-1])}
+# %% ../nbs/00_figures.ipynb #7a6cf183
+_rc = {'figure.figsize': (7, 2.8), 'figure.dpi': 96, 'figure.constrained_layout.use': True, 'figure.facecolor': 'none',
+       'axes.facecolor': 'none', 'savefig.facecolor': 'none', 'savefig.transparent': True}
+
+# %% ../nbs/00_figures.ipynb #6f6f2dd3
+_rc |= {'font.size': 9, 'axes.titlesize': 10, 'axes.titlelocation': 'left', 'axes.labelsize': 9, 'xtick.labelsize': 8,
+        'ytick.labelsize': 8, 'legend.fontsize': 8, 'legend.frameon': False, 'font.family': ['DejaVu Sans']}
+
+# %% ../nbs/00_figures.ipynb #b5354efc
+_rc |= {k: C.grey for k in ('text.color', 'axes.labelcolor', 'axes.titlecolor', 'axes.edgecolor', 'xtick.color', 'ytick.color')}
+_rc |= {'grid.color': _faint, 'grid.linewidth': .6, 'axes.spines.top': False, 'axes.spines.right': False, 'lines.linewidth': 1.6,
+        'lines.markersize': 4, 'image.cmap': 'RdBu_r', 'axes.prop_cycle': mpl.cycler(color=list(C.values())[:-1])}
+
+# %% ../nbs/00_figures.ipynb #3ef6147a
+_rc |= {'svg.hashsalt': 'turboquant', 'svg.fonttype': 'none'}
 
 def style(**rc):
     "Set the look of all later figures; `rc` adds or replaces matplotlib settings, with `_` for `.`"
@@ -38,9 +43,9 @@ def style(**rc):
     from IPython import get_ipython
     if get_ipython(): set_matplotlib_formats('retina', metadata={'Software': None}, pil_kwargs={'optimize': True})
 
-# %% ../nbs/00_figures.ipynb #0981a81d
+# %% ../nbs/00_figures.ipynb #a85c22ac
 def _fields(fields, width):
-    "Fields as a list of (label, lowest bit, number of bits)"
+    "Fields as a list of (label, lowest bit, number of bits, colour or None). ValueError for one that sticks out"
     if isinstance(fields, int): fields = [(None, i, fields) for i in range(0, width, fields)]
     out = [(*f, None)[:4] for f in fields]
     for l, lo, n, c in out:
@@ -48,7 +53,15 @@ def _fields(fields, width):
             raise ValueError(f'fields: got bits {lo} to {lo+n-1} for {l!r}, wanted them within 0 to {width-1}')
     return out
 
-# %% ../nbs/00_figures.ipynb #5623365c
+# %% ../nbs/00_figures.ipynb #23e16d2f
+def _box(ax, word, left, lo, n, col, index):
+    "One field of `word`, n bits from bit `lo` on, drawn at `left`"
+    ax.add_patch(plt.Rectangle((left, 0), n, 1, fc=col + '28', ec=col, lw=1.2))
+    for i in range(n):
+        ax.text(left + n - i - .5, .5, str(word >> (lo + i) & 1), ha='center', va='center', color=col, size=9)
+        if index and i in (0, n-1): ax.text(left + n - i - .5, 1.12, str(lo + i), ha='center', va='bottom', size=6)
+
+# %% ../nbs/00_figures.ipynb #09c78b39
 def bits(word, fields=4, width=32, ax=None, title=None, values=True, index=True):
     """Draw the `width` bits of the integer `word`, highest bit on the left; returns the axes.
     `fields`: a number of bits (equal fields), or a list of (label, lowest bit, number of bits[, colour]).
@@ -56,20 +69,16 @@ def bits(word, fields=4, width=32, ax=None, title=None, values=True, index=True)
     word = int(word)
     if not 0 <= word < 2**width: raise ValueError(f'word: got {word}, wanted 0 to 2**{width} - 1')
     if ax is None: _, ax = plt.subplots(figsize=(7, 1.15))
-    hues = [C.blue, C.orange]
     for j, (label, lo, n, col) in enumerate(_fields(fields, width)):
-        col, left = col or hues[j % 2], width - lo - n
-        ax.add_patch(plt.Rectangle((left, 0), n, 1, fc=col + '28', ec=col, lw=1.2))
-        for i in range(n):
-            ax.text(left + n - i - .5, .5, str(word >> (lo + i) & 1), ha='center', va='center', color=col, size=9)
-            if index and i in (0, n-1): ax.text(left + n - i - .5, 1.12, str(lo + i), ha='center', va='bottom', size=6)
+        col, left = col or (C.blue, C.orange)[j % 2], width - lo - n
+        _box(ax, word, left, lo, n, col, index)
         v = str(word >> lo & (2**n - 1)) if values else None
         ax.text(left + n/2, -.15, '\n'.join(s for s in (label, v) if s), ha='center', va='top', color=col, size=8)
     ax.set(xlim=(-.1, width + .1), ylim=(-1, 1.5)); ax.set_axis_off()
     if title: ax.set_title(title)
     return ax
 
-# %% ../nbs/00_figures.ipynb #a39bd509
+# %% ../nbs/00_figures.ipynb #b6bc78d5
 def _svg(draw, values):
     "The SVG lines of the figure that `draw(**values)` makes"
     res, f = draw(**values), io.StringIO()
@@ -78,52 +87,67 @@ def _svg(draw, values):
     plt.close(fig)
     s = re.sub(r'<metadata>.*?</metadata>|<!--.*?-->|<\?xml.*?\?>|<!DOCTYPE.*?>', '', f.getvalue(), flags=re.S)
     s = s.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
-    s = re.sub(r'(\d+\.\d\d)\d+', r'\1', s)                # hundredths of a point are enough
+    s = re.sub(r'(\d+\.\d\d)\d+', r'\1', s)
     return [l for l in (l.strip() for l in s.splitlines()) if l]
 
+# %% ../nbs/00_figures.ipynb #612295cd
 def _pack_lines(frames):
     "Distinct lines, and each frame as line numbers"
     lines = {l: None for f in frames for l in f}
     at = {l: i for i, l in enumerate(lines)}
     return list(lines), [[at[l] for l in f] for f in frames]
 
-# %% ../nbs/00_figures.ipynb #63bc5fd2
+# %% ../nbs/00_figures.ipynb #eb31d17d
 _js = """(()=>{for(const r of document.querySelectorAll('#ID:not([data-on])')){r.dataset.on=1;
 const d=JSON.parse(r.querySelector('[data-frames]').textContent),g=r.querySelector('img'),
 cs=[...r.querySelectorAll('input,select')];r.querySelector('.tq-controls').hidden=false;
-const up=()=>{let i=0;cs.forEach((c,k)=>{const n=d.n[k].length,j=c.type=='range'?+c.value:c.selectedIndex;i=i*n+j;
+"""
+
+# %% ../nbs/00_figures.ipynb #373c8cf6
+_js += """const up=()=>{let i=0;cs.forEach((c,k)=>{const n=d.n[k].length,j=c.type=='range'?+c.value:c.selectedIndex;i=i*n+j;
 if(c.type=='range'){c.nextElementSibling.textContent=d.n[k][j];c.setAttribute('aria-valuetext',d.n[k][j])}});
 g.src='data:image/svg+xml,'+encodeURIComponent(d.f[i].map(j=>d.l[j]).join('\\n'));g.alt=d.a[i]};
 cs.forEach(c=>c.addEventListener('input',up));up()}})()"""
 
-def _control(name, vals, at):
-    "One labelled control: a slider for numbers, else a menu"
-    e, nm = html.escape, name.replace('_', ' ')
-    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in vals):
-        c = (f'<input type="range" min="0" max="{len(vals)-1}" value="{at}" aria-valuetext="{vals[at]}" '
-             f'style="vertical-align:middle;width:14em"> <output>{vals[at]}</output>')
-    else: c = '<select>' + ''.join(f'<option{" selected" if i == at else ""}>{e(str(v))}</option>'
-                                   for i, v in enumerate(vals)) + '</select>'
-    return f'<label style="margin-right:1.5em;white-space:nowrap">{e(nm)} {c}</label>'
+# %% ../nbs/00_figures.ipynb #b4f9b93f
+def _numbers(vals): return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in vals)
 
-# %% ../nbs/00_figures.ipynb #90459121
-def _twin(draw, params, start, caption, alt):
-    "The self-contained HTML of a figure with every frame drawn"
+def _slider(vals, at):
+    return (f'<input type="range" min="0" max="{len(vals)-1}" value="{at}" aria-valuetext="{vals[at]}" '
+            f'style="vertical-align:middle;width:14em"> <output>{vals[at]}</output>')
+
+def _menu(vals, at):
+    return '<select>' + ''.join(f'<option{" selected" if i == at else ""}>{html.escape(str(v))}</option>' for i, v in enumerate(vals)) + '</select>'
+
+# %% ../nbs/00_figures.ipynb #ff11486a
+def _control(name, vals, at):
+    "One labelled control, at value number `at`"
+    c = (_slider if _numbers(vals) else _menu)(vals, at)
+    return f'<label style="margin-right:1.5em;white-space:nowrap">{html.escape(name.replace("_", " "))} {c}</label>'
+
+# %% ../nbs/00_figures.ipynb #467428eb
+def _drawn(draw, params, alt):
+    "(all settings, what the script reads, the frames' texts)"
     combos = [dict(zip(params, c)) for c in itertools.product(*params.values())]
     lines, frames = _pack_lines([_svg(draw, c) for c in combos])
     alts = [alt(**c) if callable(alt) else alt.format(**c) for c in combos]
-    first = '\n'.join(lines[j] for j in frames[combos.index(start)])
-    data = json.dumps(dict(l=lines, f=frames, a=alts, n=[[str(v) for v in p] for p in params.values()]),
-                      separators=(',', ':'), ensure_ascii=False).replace('</', '<\\/')
+    data = dict(l=lines, f=frames, a=alts, n=[[str(v) for v in p] for p in params.values()])
+    return combos, data, ['\n'.join(lines[j] for j in f) for f in frames]
+
+# %% ../nbs/00_figures.ipynb #dfe4b9b0
+def _twin(draw, params, start, caption, alt):
+    "The self-contained HTML of a figure with every frame drawn"
+    combos, data, texts = _drawn(draw, params, alt); at = combos.index(start)
+    uri = 'data:image/svg+xml;base64,' + base64.b64encode(texts[at].encode()).decode()
+    alts, data = data['a'], json.dumps(data, separators=(',', ':'), ensure_ascii=False).replace('</', '<\\/')
     i = 'tq-' + hashlib.sha256((data + caption).encode()).hexdigest()[:10]
     ctl = ''.join(_control(k, v, v.index(start[k])) for k, v in params.items())
-    uri = 'data:image/svg+xml;base64,' + base64.b64encode(first.encode()).decode()
     cap = f'<figcaption>{html.escape(caption)}</figcaption>' if caption else ''
     return (f'<figure id="{i}" style="margin:0"><div class="tq-controls" hidden>{ctl}</div>'
-            f'<img src="{uri}" alt="{html.escape(alts[combos.index(start)])}" style="max-width:100%">{cap}'
+            f'<img src="{uri}" alt="{html.escape(alts[at])}" style="max-width:100%">{cap}'
             f'<script type="application/json" data-frames>{data}</script><script>{_js.replace("ID", i)}</script></figure>')
 
-# %% ../nbs/00_figures.ipynb #7e7313a6
+# %% ../nbs/00_figures.ipynb #8c28d2d3
 def _live():
     "Is a person's notebook front end attached (and not nbconvert, a test or a script)?"
     return any(k in os.environ for k in ('JPY_SESSION_NAME', 'VSCODE_PID', 'COLAB_RELEASE_TAG'))
@@ -132,24 +156,29 @@ def _widget(draw, params, start, caption):
     "The ipywidgets version: the same controls over a live `draw`"
     import ipywidgets as w
     def one(k, v):
-        num = all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in v)
         o = dict(options=[(str(x), x) for x in v], value=start[k], description=k.replace('_', ' '))
-        return (w.SelectionSlider(**o, continuous_update=False) if num else w.Dropdown(**o))
+        return w.SelectionSlider(**o, continuous_update=False) if _numbers(v) else w.Dropdown(**o)
     ctl = {k: one(k, v) for k, v in params.items()}
     return w.VBox([w.HBox(list(ctl.values())), w.interactive_output(draw, ctl), w.HTML(html.escape(caption))])
 
-# %% ../nbs/00_figures.ipynb #d79b6899
+# %% ../nbs/00_figures.ipynb #8a17a3d7
+def _checked(params, start):
+    "`params` as lists, and `start` with a value for each. ValueError where one is missing or not in its list"
+    params = {k: list(v) for k, v in params.items()}
+    if not params or not all(params.values()): raise ValueError(f'params: got {params}, wanted name=[values], one or more')
+    start = {k: v[0] for k, v in params.items()} | (start or {})
+    for k, v in start.items():
+        if v not in params.get(k, []): raise ValueError(f'start: got {k}={v!r}, wanted one of {params.get(k)}')
+    return params, start
+
+# %% ../nbs/00_figures.ipynb #25ea446b
 def explore(draw, caption='', alt='', start=None, max_kb=400, **params):
     """Show `draw(**values)` under one control per parameter: ipywidgets in a live notebook, and always an HTML twin.
     `params`: name=list of values; `start`: the values shown first (default: the first of each).
     `draw` makes one matplotlib figure and returns it or its axes; it must depend on its arguments only.
     `alt`: text for those who cannot see it, with `{name}` for a value, or a function of the values.
     ValueError when a value of `start` is not in its list or the twin exceeds `max_kb` kilobytes."""
-    params = {k: list(v) for k, v in params.items()}
-    if not params or not all(params.values()): raise ValueError(f'params: got {params}, wanted name=[values], one or more')
-    start = {k: v[0] for k, v in params.items()} | (start or {})
-    for k, v in start.items():
-        if v not in params.get(k, []): raise ValueError(f'start: got {k}={v!r}, wanted one of {params.get(k)}')
+    params, start = _checked(params, start)
     page = _twin(draw, params, start, caption, alt)
     if len(page) > max_kb*1024: raise ValueError(f'params: got {len(page)//1024} KB of frames, wanted at most {max_kb}: give fewer values')
     bundle = {'text/plain': caption or 'interactive figure', 'text/html': page}

@@ -7,7 +7,7 @@ __all__ = ['MODELS', 'FORMATS', 'CHUNK', 'MACS', 'build', 'weights_nbytes', 'KV'
            'work_nbytes', 'default_limit', 'raised_mb', 'this_mac', 'Plan', 'plan', 'most_context', 'table', 'as_text',
            'context_of', 'report', 'main']
 
-# %% ../nbs/12a_plan.ipynb #11c4b164
+# %% ../nbs/12a_plan.ipynb #411e27c8
 import argparse, functools, json, re, sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,10 @@ from fastcore.basics import patch
 from mlx.utils import tree_flatten
 from mlx_lm.models.cache import KVCache, RotatingKVCache, make_prompt_cache
 
-# %% ../nbs/12a_plan.ipynb #107e128a
+# %% ../nbs/12a_plan.ipynb #2d4a9e66
 from .gemma4 import GEMMA4, Gemma4, Gemma4Config, kv_nbytes
 
-# %% ../nbs/12a_plan.ipynb #c0a27171
+# %% ../nbs/12a_plan.ipynb #e49132eb
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 
 _SMOLLM2 = dict(model_type='llama', hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9,
@@ -28,7 +28,7 @@ _SMOLLM2 = dict(model_type='llama', hidden_size=576, intermediate_size=1536, num
                 max_position_embeddings=8192)
 MODELS = {f'gemma-4-{k}': dict(model_type='gemma4', **v) for k, v in GEMMA4.items()} | {'smollm2-135m': _SMOLLM2}
 
-# %% ../nbs/12a_plan.ipynb #15a907e3
+# %% ../nbs/12a_plan.ipynb #0538d4ea
 def _is_gemma4(conf):
     kind = str((conf.get('text_config') or conf).get('model_type') or conf.get('model_type'))
     return kind.startswith('gemma4') and 'assistant' not in kind
@@ -46,7 +46,7 @@ def build(conf):
     model.set_dtype(mx.bfloat16)
     return model
 
-# %% ../nbs/12a_plan.ipynb #90728642
+# %% ../nbs/12a_plan.ipynb #438c6814
 def weights_nbytes(model, bits=16):
     "Bytes of the parameters, quantised to `bits` (4 or 8, groups of 64) where MLX can. Changes `model`"
     if bits not in (4, 8, 16): _fail('bits', repr(bits), "4, 8 or 16")
@@ -54,7 +54,7 @@ def weights_nbytes(model, bits=16):
     if bits < 16: nn.quantize(model, group_size=64, bits=bits, class_predicate=can)
     return sum(v.nbytes for _, v in tree_flatten(model.parameters()))
 
-# %% ../nbs/12a_plan.ipynb #68974916
+# %% ../nbs/12a_plan.ipynb #3a69a96d
 @dataclass
 class KV:
     "One layer's keys and values: `heads` × (`dk` + `dv`) numbers a token, at most `window` tokens; `once`: K and V are one tensor"
@@ -64,7 +64,7 @@ class KV:
     window: int|None = None
     once: bool = False
 
-# %% ../nbs/12a_plan.ipynb #62fe03d7
+# %% ../nbs/12a_plan.ipynb #2cc17f74
 def kv_layers(model):
     "(a `KV` for each cache of `model`, how many caches are of another kind and not counted)"
     cache, out, other = make_prompt_cache(model), [], 0
@@ -75,7 +75,7 @@ def kv_layers(model):
         else: out.append(KV(c.keys.shape[1], c.keys.shape[3], c.values.shape[3], getattr(c, 'max_size', None), o))
     return out, other
 
-# %% ../nbs/12a_plan.ipynb #4e9a0475
+# %% ../nbs/12a_plan.ipynb #675f03c0
 # bits of a number in a key and in a value, scales included
 FORMATS = {'int4': (4.5, 4.5), 'k8v4': (8.5, 4.5), 'int8': (8.5, 8.5), 'fp16': (16, 16)}
 
@@ -91,7 +91,7 @@ def kv_used(layers, context, kv='int4'):
     if kv not in FORMATS: _fail('kv', repr(kv), f"one of {', '.join(FORMATS)}")
     return round(sum(l.nbytes(context, kv) for l in layers))
 
-# %% ../nbs/12a_plan.ipynb #a0e3e5a7
+# %% ../nbs/12a_plan.ipynb #f435c3aa
 def work_width(model):
     "Numbers a token that one layer holds at once: the outputs of all its products, and six copies of the token"
     a, parts = model.args, tree_flatten(model.layers[0].leaf_modules(), is_leaf=nn.Module.is_module)
@@ -99,7 +99,7 @@ def work_width(model):
     outs = [m.weight.shape[-2]*(top if 'switch' in p else 1) for p, m in parts if hasattr(m, 'to_quantized')]
     return sum(outs) + 6*getattr(a, 'hidden_size', 0)
 
-# %% ../nbs/12a_plan.ipynb #7e5d332c
+# %% ../nbs/12a_plan.ipynb #e7ba21e8
 CHUNK = 1024                                           # tokens of a prompt that pass at once (turboquant.generate's default on a GPU)
 
 def work_nbytes(width, heads, layers, context, kv='int4'):
@@ -109,7 +109,7 @@ def work_nbytes(width, heads, layers, context, kv='int4'):
     wide = any(l.dk > 128 and not l.window for l in layers)
     return round(out + (2.6*2*heads*CHUNK*context if wide else 0))
 
-# %% ../nbs/12a_plan.ipynb #231b7845
+# %% ../nbs/12a_plan.ipynb #ddd44d5f
 MACS = (8, 16, 24, 32, 36, 48, 64, 96, 128, 192, 256, 512)
 
 def default_limit(ram):
@@ -120,14 +120,14 @@ def raised_mb(ram):
     "The wired limit in MB to set on a Mac with `ram` GB: all but a quarter, but never more than 8 GB left to macOS"
     return round(1024*(ram - min(8, ram/4)))
 
-# %% ../nbs/12a_plan.ipynb #491b5b99
+# %% ../nbs/12a_plan.ipynb #eb346c6e
 def this_mac():
     "(RAM in GB, the GPU's limit in bytes) of the Mac that runs this; None elsewhere"
     if not mx.metal.is_available(): return None
     d = mx.device_info()
     return round(d['memory_size']/2**30), d['max_recommended_working_set_size']
 
-# %% ../nbs/12a_plan.ipynb #b4225a9b
+# %% ../nbs/12a_plan.ipynb #aadd6432
 @dataclass
 class Plan:
     "Bytes that a model needs with `context` tokens in caches of format `kv`"
@@ -142,7 +142,7 @@ class Plan:
     def total(self): return self.weights + self.kv_bytes + self.work
     def fits(self, limit): return self.total <= limit
 
-# %% ../nbs/12a_plan.ipynb #3e3f3602
+# %% ../nbs/12a_plan.ipynb #60e08f00
 @functools.lru_cache(None)
 def _sized(conf, bits):
     "(weights, caches, width of the work, query heads, most tokens) of the config in the text `conf`"
@@ -152,7 +152,7 @@ def _sized(conf, bits):
     width = work_width(model)
     return weights_nbytes(model, bits), layers, width, get('num_attention_heads', 1), get('max_position_embeddings', 131072)
 
-# %% ../nbs/12a_plan.ipynb #7b86c68c
+# %% ../nbs/12a_plan.ipynb #89b3d980
 def plan(model, context=8192, kv='int4', bits=4, weights=None, name=None):
     """The `Plan` for `model`: a key of MODELS or the dict of a config.json. `bits`: 4, 8 or 16 for the weights, or `weights`
     in bytes where they are known. ValueError for a model, format, context or bits that there is not."""
@@ -164,7 +164,7 @@ def plan(model, context=8192, kv='int4', bits=4, weights=None, name=None):
     used, work = kv_used(layers, context, kv), work_nbytes(width, heads, layers, context, kv)
     return Plan(f'{name}, {bits}-bit', weights or w, used, work, context, kv, most)
 
-# %% ../nbs/12a_plan.ipynb #39bc99ae
+# %% ../nbs/12a_plan.ipynb #e8e79601
 def most_context(model, limit, kv='int4', bits=4, weights=None):
     "The longest context, in whole K (1024 tokens), that fits into `limit` bytes; 0 when nothing does"
     ok = lambda k: plan(model, 1024*k, kv, bits, weights).fits(limit)
@@ -175,7 +175,7 @@ def most_context(model, limit, kv='int4', bits=4, weights=None):
         lo, hi = (mid, hi) if ok(mid) else (lo, mid - 1)
     return lo
 
-# %% ../nbs/12a_plan.ipynb #1a5ea410
+# %% ../nbs/12a_plan.ipynb #f5195b32
 def _k(n): return '–' if n == 0 else f'{n}K'
 
 def table(models=None, bits=(4,), kvs=('int4', 'fp16'), macs=MACS, weights=None):
@@ -189,14 +189,14 @@ def table(models=None, bits=(4,), kvs=('int4', 'fp16'), macs=MACS, weights=None)
             rows.append([f'{name} {b}-bit', kv, *(_k(a) if z <= a else f'{_k(a)}/{_k(z)}' for a, z in pairs)])
     return rows
 
-# %% ../nbs/12a_plan.ipynb #a3740031
+# %% ../nbs/12a_plan.ipynb #6a174e7d
 def as_text(rows):
     "Rows as lines, columns aligned"
     width = [max(map(len, c)) for c in zip(*rows)]
     line = lambda r: '  '.join(x.ljust(w) if i < 2 else x.rjust(w) for i, (x, w) in enumerate(zip(r, width)))
     return '\n'.join(line(r).rstrip() for r in rows)
 
-# %% ../nbs/12a_plan.ipynb #6ecdef5b
+# %% ../nbs/12a_plan.ipynb #85c79ebf
 def _given(model):
     "(a key of MODELS or a config, bytes of the weights or None, bits or None) of --model"
     if model in MODELS: return model, None, None
@@ -207,7 +207,7 @@ def _given(model):
     size, bits = sum(x.stat().st_size for x in p.glob('model*.safetensors')), (conf.get('quantization') or {}).get('bits')
     return {k: v for k, v in conf.items() if not k.startswith('quantization')}, size or None, bits
 
-# %% ../nbs/12a_plan.ipynb #984bb9e8
+# %% ../nbs/12a_plan.ipynb #3489be08
 def context_of(text):
     "Tokens of '32768', '32K' or '0.25M'; ValueError for anything else"
     m = re.fullmatch(r'(\d+(?:\.\d+)?)\s*([kKmM]?)', str(text).strip())
@@ -215,7 +215,7 @@ def context_of(text):
     if n < 1: _fail('context', repr(text), "a number of tokens such as 32768 or 32K")
     return n
 
-# %% ../nbs/12a_plan.ipynb #ffbab91b
+# %% ../nbs/12a_plan.ipynb #628e1ced
 def _verdict(p, ram, limit):
     "Whether `p` fits, in a line or two"
     if p.fits(limit): return ['It fits.']
@@ -234,7 +234,7 @@ def report(p, ram, limit=None, most=None):
     if most: out.append('Longest context: ' + ', '.join(f'{_k(a)} in {kv}' for kv, a in most.items()) + ' (raised limit)'*(not p.fits(limit)))
     return '\n'.join(out)
 
-# %% ../nbs/12a_plan.ipynb #f4fdbbaa
+# %% ../nbs/12a_plan.ipynb #62b6e860
 def _parser():
     p = argparse.ArgumentParser(prog='turboquant-plan', description='Which model, cache format and context fits on which Mac. Exit code 1: it does not fit.')
     p.add_argument('--model', help=f"one of {', '.join(MODELS)}; or a folder or config.json of a model that mlx-lm knows (default: all)")
@@ -244,7 +244,7 @@ def _parser():
     p.add_argument('--bits', type=int, choices=(4, 8, 16), help="bits of the weights (default: the folder's, else 4)")
     return p
 
-# %% ../nbs/12a_plan.ipynb #96d1dd21
+# %% ../nbs/12a_plan.ipynb #827d93c0
 def _one(model, size, bits, ram, limit, context, kv, name):
     "Print the report; the exit code"
     p, limit = plan(model, context, kv, bits, size, name), limit or default_limit(ram)
@@ -252,7 +252,7 @@ def _one(model, size, bits, ram, limit, context, kv, name):
     print(report(p, ram, limit, {f: most_context(model, top, f, bits, size) for f in ('int4', 'fp16')}))
     return 0 if p.fits(top) else 1
 
-# %% ../nbs/12a_plan.ipynb #46bd2225
+# %% ../nbs/12a_plan.ipynb #de590c1e
 def _many(a, model, name, size, bits, ram):
     "Print the table"
     every = (4, 8, 16) if model and not size else (4,)
@@ -270,7 +270,7 @@ def _answer(a, mac):
     if model is None or not ram: return _many(a, model, name, size, bits, ram)
     return _one(model, size, bits or 4, ram, limit, context_of(a.context or '32K'), a.kv or 'int4', name)
 
-# %% ../nbs/12a_plan.ipynb #a6e1f1bf
+# %% ../nbs/12a_plan.ipynb #9dedefcc
 def main(argv=None):
     "The command turboquant-plan; returns the exit code"
     try: return _answer(_parser().parse_args(argv), this_mac())

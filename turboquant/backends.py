@@ -5,23 +5,23 @@
 # %% auto #0
 __all__ = ['CPU_TEXT', 'cpu_flags', 'cpu_text', 'cpu_threads', 'cpu_library', 'sdpa_cpu']
 
-# %% ../nbs/06_backends.ipynb #b4eac7bb
+# %% ../nbs/06_backends.ipynb #0c8d2741
 import ctypes, functools, os, platform, sys, warnings
 from dataclasses import replace
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/06_backends.ipynb #0460a714
+# %% ../nbs/06_backends.ipynb #15d7dcd2
 from .core import BACKENDS, Call, sdpa_ops
 from .simulator import CompilerMissing, compile_cpp
 
-# %% ../nbs/06_backends.ipynb #b01377e5
+# %% ../nbs/06_backends.ipynb #66279857
 def cpu_flags():
     "Compiler flags for this machine: its own instruction set, threads, fused multiply-add"
     arm = platform.machine() in ('arm64', 'aarch64')
     return ['-O3', '-ffp-contract=fast', '-pthread', '-mcpu=native' if arm else '-march=native']
 
-# %% ../nbs/06_backends.ipynb #df52c87a
+# %% ../nbs/06_backends.ipynb #edc5f7d1
 CPU_TEXT = {}
 
 def cpu_text(upto=None):
@@ -29,8 +29,8 @@ def cpu_text(upto=None):
     names = list(CPU_TEXT)
     return '\n'.join(CPU_TEXT[n] for n in names[:names.index(upto) + 1 if upto else None])
 
-# %% ../nbs/06_backends.ipynb #14538a47
-CPU_TEXT['registers'] = r"""
+# %% ../nbs/06_backends.ipynb #b60aa981
+CPU_TEXT['headers'] = r"""
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -48,6 +48,10 @@ CPU_TEXT['registers'] = r"""
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
+"""
+
+# %% ../nbs/06_backends.ipynb #d22c62b5
+CPU_TEXT['width'] = r"""
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #define AVX512 1
 enum { W = 16 };                            // floats in one register
@@ -56,9 +60,14 @@ enum { W = 8 };
 #else
 enum { W = 4 };                             // NEON, SSE2, and whatever else the compiler knows
 #endif
+"""
+
+# %% ../nbs/06_backends.ipynb #ecbaab21
+CPU_TEXT['registers'] = r"""
 #define INLINE inline __attribute__((always_inline))           // a call would send registers to memory
 typedef float    vf  __attribute__((vector_size(4 * W)));
 typedef int32_t  vi  __attribute__((vector_size(4 * W)));
+typedef uint32_t vu  __attribute__((vector_size(4 * W)));      // wraps around where vi must not overflow
 typedef float    vfu __attribute__((vector_size(4 * W), aligned(1), may_alias));   // the same, at any address
 typedef int32_t  viu __attribute__((vector_size(4 * W), aligned(1), may_alias));
 typedef uint16_t vhu __attribute__((vector_size(2 * W), aligned(1), may_alias));
@@ -72,7 +81,7 @@ static INLINE vf   vmax(vf a, vf b) { return a > b ? a : b; }
 static const float INF = std::numeric_limits<float>::infinity();
 """
 
-# %% ../nbs/06_backends.ipynb #922a0d0c
+# %% ../nbs/06_backends.ipynb #683979a9
 CPU_TEXT['compiler'] = r"""
 // Unrolls a short loop: an array that is only read at fixed places can live in registers.
 #if defined(__clang__)
@@ -88,8 +97,8 @@ CPU_TEXT['compiler'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #00c7a935
-CPU_TEXT['shuffle'] = r"""
+# %% ../nbs/06_backends.ipynb #01c184b1
+CPU_TEXT['lanes'] = r"""
 template <int... I> using Ints = std::integer_sequence<int, I...>;
 using Lanes = std::make_integer_sequence<int, W>;
 #if defined(__clang__)
@@ -99,11 +108,14 @@ using Lanes = std::make_integer_sequence<int, W>;
 #endif
 template <int... I> static INLINE vi count(Ints<I...>) { return vi{I...}; }
 static INLINE vi iota() { return count(Lanes{}); }             // 0, 1, 2, ...
+"""
+
+# %% ../nbs/06_backends.ipynb #8281c866
+CPU_TEXT['transpose'] = r"""
 template <int... I> static INLINE vi low(vi a, vi b, Ints<I...>) { return SHUFFLE(a, b, I / 2 + I % 2 * W); }
 template <int... I> static INLINE vi high(vi a, vi b, Ints<I...>) {
   return SHUFFLE(a, b, (W + I) / 2 + I % 2 * W);
 }
-template <int K, int... I> static INLINE vf turn(vf a, Ints<I...>) { return SHUFFLE(a, a, (I + K) % W); }
 template <int N = W> static INLINE void transpose(vi* x) {     // log2(W) perfect shuffles
   vi y[W];
   UNROLL for (int i = 0; i < W / 2; i++) {
@@ -113,6 +125,11 @@ template <int N = W> static INLINE void transpose(vi* x) {     // log2(W) perfec
   UNROLL for (int i = 0; i < W; i++) x[i] = y[i];
   if constexpr (N > 2) transpose<N / 2>(x);
 }
+"""
+
+# %% ../nbs/06_backends.ipynb #ad509d18
+CPU_TEXT['folds'] = r"""
+template <int K, int... I> static INLINE vf turn(vf a, Ints<I...>) { return SHUFFLE(a, a, (I + K) % W); }
 template <int K = W / 2> static INLINE float top(vf a) {       // the largest lane
   a = vmax(a, turn<K>(a, Lanes{}));
   if constexpr (K > 1) return top<K / 2>(a); else return a[0];
@@ -123,7 +140,7 @@ template <int K = W / 2> static INLINE float total(vf a) {     // the sum of the
 }
 """
 
-# %% ../nbs/06_backends.ipynb #55bb8fb9
+# %% ../nbs/06_backends.ipynb #19358d1b
 CPU_TEXT['exp'] = r"""
 static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest normal number: 0
   const float LOG2E = 1.44269504f, HI = 0.693359375f, LO = -2.12194440e-4f;        // ln 2 = HI + LO
@@ -135,12 +152,12 @@ static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest no
   p = p * f + 8.3334519073e-3f; p = p * f + 4.1665795894e-2f;
   p = p * f + 1.6666665459e-1f; p = p * f + 5.0000001201e-1f;
   p = p * (f * f) + f + 1.f;
-  vf r = (vf)((vi)p + ((vi)t << 23));       // times 2^n: add n to the exponent's bits
+  vf r = (vf)((vu)p + ((vu)t << 23));       // times 2^n: add n to the exponent's bits, which may wrap
   return x < LEAST ? vf{} : r;
 }
 """
 
-# %% ../nbs/06_backends.ipynb #d18d94da
+# %% ../nbs/06_backends.ipynb #c4692924
 CPU_TEXT['tanh'] = r"""
 static INLINE vf vtanh(vf x) {
   vi sign = (vi)x & INT32_MIN;
@@ -152,17 +169,26 @@ static INLINE vf vtanh(vf x) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e8cf651d
-CPU_TEXT['widen'] = r"""
-enum Type { F32, F16, BF16, BOOL };
+# %% ../nbs/06_backends.ipynb #197021f0
+CPU_TEXT['half'] = r"""
+enum Type { F32, F16, BF16, BOOL };                            // as Python numbers them
 static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits of each lane
   vi w = (h & 0x7fff) << 13;
   vf f = (vf)w * 0x1p112f;                  // the exponent's bias is 15 there, 127 here
   f = (h & 0x7c00) == 0x7c00 ? (vf)(w | 0x7f800000) : f;       // infinity and NaN
   return (vf)((vi)f | ((h & 0x8000) << 16));
 }
+"""
+
+# %% ../nbs/06_backends.ipynb #2c9c501b
+CPU_TEXT['widen'] = r"""
 static INLINE vf load(const char* p, Type t, long i) {         // W numbers from the i-th on
   if (t == F32) return load((const float*)p + i);
+#if defined(AVX512)
+  if (t == F16) return (vf)_mm512_cvtph_ps(*(const __m256i_u*)(p + 2 * i));
+#elif defined(__AVX2__) && defined(__F16C__)
+  if (t == F16) return (vf)_mm256_cvtph_ps(*(const __m128i_u*)(p + 2 * i));
+#endif
   vi h = __builtin_convertvector(*(const vhu*)(p + 2 * i), vi);
   return t == F16 ? half(h) : (vf)(h << 16);
 }
@@ -181,7 +207,7 @@ static void widen(const char* p, Type t, float* to, long n) {  // a row of n num
 }
 """
 
-# %% ../nbs/06_backends.ipynb #4cff9449
+# %% ../nbs/06_backends.ipynb #5943d298
 CPU_TEXT['narrow'] = r"""
 static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
   uint32_t u; memcpy(&u, &x, 4);
@@ -196,7 +222,7 @@ static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
 }
 """
 
-# %% ../nbs/06_backends.ipynb #bfd483ba
+# %% ../nbs/06_backends.ipynb #b9f14bb4
 CPU_TEXT['strip'] = r"""
 enum { T = 64 };                            // keys in a tile, dims in a chunk: every tile is T floats wide
 #if defined(AVX512) || defined(__aarch64__)
@@ -209,7 +235,7 @@ template <int R, int C, class B>
 __attribute__((noinline)) static void strip(const float* a, B& b, float* c, int j, int k0, int k1, bool fresh) {
   vf x[R][C], y[C];
   UNROLL for (int r = 0; r < R; r++) {
-    UNROLL for (int i = 0; i < C; i++) x[r][i] = fresh ? vf{} : load(c + r * T + j + i * W);
+    UNROLL for (int i = 0; i < C; i++) x[r][i] = fresh ? vf{} : B::away(load(c + r * T + j + i * W));
   }
   b.template column<C>(j);
   for (int k = k0; k < k1; k += B::RUN) {
@@ -224,15 +250,17 @@ __attribute__((noinline)) static void strip(const float* a, B& b, float* c, int 
     }
   }
   UNROLL for (int r = 0; r < R; r++) {
-    UNROLL for (int i = 0; i < C; i++) store(c + r * T + j + i * W, x[r][i]);
+    UNROLL for (int i = 0; i < C; i++) store(c + r * T + j + i * W, B::home(x[r][i]));
   }
 }
 """
 
-# %% ../nbs/06_backends.ipynb #86e15285
+# %% ../nbs/06_backends.ipynb #eff8d8c0
 CPU_TEXT['tile'] = r"""
 struct Tile {                               // b as T x T floats in memory
   enum { RUN = 1 };
+  static INLINE vf away(vf x) { return x; }
+  static INLINE vf home(vf x) { return x; }
   const float* p; bool narrow = false; int j = 0;
   struct Row {
     const float* p;
@@ -243,8 +271,8 @@ struct Tile {                               // b as T x T floats in memory
 };
 """
 
-# %% ../nbs/06_backends.ipynb #c50ecc2b
-CPU_TEXT['product'] = r"""
+# %% ../nbs/06_backends.ipynb #4feee34c
+CPU_TEXT['block'] = r"""
 template <int R, class B>
 static void block(const float* a, B& b, float* c, int k0, int k1, int cols, bool fresh) {
   int j = 0;
@@ -257,6 +285,10 @@ static void block(int n, const float* a, B& b, float* c, int k0, int k1, int col
   if (n == R) block<R>(a, b, c, k0, k1, cols, fresh);
   else if constexpr (R > 1) block<R - 1>(n, a, b, c, k0, k1, cols, fresh);
 }
+"""
+
+# %% ../nbs/06_backends.ipynb #35536fed
+CPU_TEXT['fill'] = r"""
 template <class B> static void fill(B& b, float* to, int k0, int k1, int cols) {
   for (int j = 0; j < cols; j += 2 * W) {
     b.template column<2>(j);
@@ -265,11 +297,15 @@ template <class B> static void fill(B& b, float* to, int k0, int k1, int cols) {
       UNROLL for (int n = 0; n < B::RUN; n++) {
         vf y[2];
         row.template next<2>(y);
-        store(to + (k + n) * T + j, y[0]); store(to + (k + n) * T + j + W, y[1]);
+        store(to + (k + n) * T + j, B::home(y[0])); store(to + (k + n) * T + j + W, B::home(y[1]));
       }
     }
   }
 }
+"""
+
+# %% ../nbs/06_backends.ipynb #77585b0f
+CPU_TEXT['product'] = r"""
 // c[rows][cols] += a[rows][k0..k1) b: few rows take b's codes as they come, many share a tile filled once
 template <class B>
 static void product(const float* a, B&& b, float* c, float* tile, int rows, int k0, int k1, int cols,
@@ -286,7 +322,7 @@ static void product(const float* a, B&& b, float* c, float* tile, int rows, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #3a78c1d4
+# %% ../nbs/06_backends.ipynb #461b86a9
 CPU_TEXT['arrays'] = r"""
 struct Array { const char* p; long s[4]; Type type; };         // strides in bytes
 static INLINE const char* at(const Array& a, long b, long h, long n) {
@@ -298,10 +334,13 @@ struct Exact { Array k, v; };
 struct Span { long b, h, t0; int lo, hi; };                    // slots t0 + lo .. t0 + hi of a head; t0 % T = 0
 """
 
-# %% ../nbs/06_backends.ipynb #1c0dc7d0
+# %% ../nbs/06_backends.ipynb #43d6760a
 CPU_TEXT['scales'] = r"""
 static INLINE long per_tile(const Packed& p) {                 // floats in a tile's scales, and room past a row
   return p.axis == -1 ? (long)T * (p.D / p.group) : (long)(T / std::min(p.group, (int)T)) * p.D + T;
+}
+static INLINE void fetch(const char* p, long bytes) {           // ask for cache lines that will be wanted soon
+  for (long i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
 }
 static void row_of(const Array& a, const char* p, float* to, long n) {
   if (a.s[3] == size(a)) widen(p, a.type, to, n);
@@ -311,15 +350,22 @@ static void row_of(const Array& a, const char* p, float* to, long n) {
 static void scales(const Packed& p, const Array& a, const Span& s, float* to) {
   if (p.axis == -2) {
     const int g = std::min(p.group, (int)T);
-    for (int i = s.lo / g; i * g < s.hi; i++)
+    for (int i = s.lo / g; i * g < s.hi; i++) {
+      fetch(at(a, s.b, s.h, (s.t0 + T + i * g) / p.group), p.D * size(a));
       row_of(a, at(a, s.b, s.h, (s.t0 + i * g) / p.group), to + (long)i * p.D, p.D);
+    }
     return;
   }
   const int n = p.D / p.group;
+  fetch(at(a, s.b, s.h, s.t0 + T), T * n * size(a));
   if (a.s[3] == size(a) && a.s[2] == n * size(a))
     widen(at(a, s.b, s.h, s.t0 + s.lo), a.type, to + s.lo * n, (long)(s.hi - s.lo) * n);
   else for (int i = s.lo; i < s.hi; i++) row_of(a, at(a, s.b, s.h, s.t0 + i), to + i * n, n);
 }
+"""
+
+# %% ../nbs/06_backends.ipynb #02691368
+CPU_TEXT['across'] = r"""
 // axis -1 for keys, whose lanes are slots: [slot][n] -> [n][slot]
 static void across(const float* from, const Span& s, int n, float* to) {
   for (int i = 0; i < n; i++) {
@@ -328,7 +374,7 @@ static void across(const float* from, const Span& s, int n, float* to) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #7abe09a2
+# %% ../nbs/06_backends.ipynb #532d3019
 CPU_TEXT['decode'] = r"""
 static INLINE vf affine(vi code, vf s, vf b) { return __builtin_convertvector(code, vf) * s + b; }
 // The low BITS of each lane of C registers, all of one group
@@ -344,58 +390,91 @@ template <int BITS, int C> static INLINE void decode(const vi* c, float s, float
 }
 """
 
-# %% ../nbs/06_backends.ipynb #688ef3f3
+# %% ../nbs/06_backends.ipynb #b1a90d32
 CPU_TEXT['words'] = r"""
-enum { BW = W < 8 ? W : 8, PAIR = W / BW }; // words of a row taken at once; rows side by side in a register
-static INLINE vi words(const char* p, const char* q, int n) {
-  if (n < BW) {
-    int32_t x[W] = {};
-    memcpy(x, p, 4 * n);
-    if (PAIR > 1) memcpy(x + BW, q, 4 * n);
-    return load((const void*)x);
-  }
+typedef int32_t quad __attribute__((vector_size(16), aligned(1), may_alias));        // four words
+static INLINE vi four(const char* p, long step) {              // of each of W / 4 rows, step bytes apart
 #if defined(AVX512)
-  return (vi)_mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const __m256i*)p)),
-                                _mm256_loadu_si256((const __m256i*)q), 1);
+  const auto at = [&](int i) { return (__m128i)*(const quad*)(p + i * step); };
+  const __m512i x = _mm512_inserti32x4(_mm512_castsi128_si512(at(0)), at(1), 1);
+  return (vi)_mm512_inserti32x4(_mm512_inserti32x4(x, at(2), 2), at(3), 3);
+#elif defined(__AVX2__)
+  const __m256i x = _mm256_castsi128_si256((__m128i)*(const quad*)p);
+  return (vi)_mm256_inserti128_si256(x, (__m128i)*(const quad*)(p + step), 1);
 #else
   return load((const void*)p);
 #endif
 }
 """
 
-# %% ../nbs/06_backends.ipynb #458ced16
+# %% ../nbs/06_backends.ipynb #1baeb739
+CPU_TEXT['words'] += r"""
+template <int... I> static INLINE vi low4(vi a, vi b, Ints<I...>) {                     // a0 b0 a1 b1 of every four lanes
+  return SHUFFLE(a, b, I / 4 * 4 + I % 4 / 2 + I % 2 * W);
+}
+template <int... I> static INLINE vi high4(vi a, vi b, Ints<I...>) {                    // a2 b2 a3 b3
+  return SHUFFLE(a, b, I / 4 * 4 + 2 + I % 4 / 2 + I % 2 * W);
+}
+static INLINE void square(vi* x) {
+  UNROLL for (int i = 0; i < 2; i++) {
+    const vi a = low4(x[0], x[2], Lanes{}), b = high4(x[0], x[2], Lanes{});
+    const vi c = low4(x[1], x[3], Lanes{}), d = high4(x[1], x[3], Lanes{});
+    x[0] = a; x[1] = b; x[2] = c; x[3] = d;
+  }
+}
+// x[0..4): four words, n of them there, of slots j..j + W; outside lo..hi the nearest slot's
+static INLINE void words(const char* p, long step, int j, int lo, int hi, int n, vi* x) {
+  if (n >= 4 && j >= lo && j + W <= hi)
+    UNROLL for (int i = 0; i < 4; i++) x[i] = four(p + (j + i) * step, 4 * step);
+  else for (int i = 0; i < 4; i++) {
+    int32_t y[W] = {};
+    for (int r = 0; r < W; r += 4)
+      memcpy(y + r, p + std::min(std::max(j + r + i, lo), hi - 1) * step, 4 * std::min(n, 4));
+    x[i] = load((const void*)y);
+  }
+  square(x);
+}
+"""
+
+# %% ../nbs/06_backends.ipynb #21aa7437
 CPU_TEXT['keys'] = r"""
 // A chunk of packed keys as b[dim][slot]. Words of C W rows are transposed, then give up one code at a time.
 template <int BITS, int AXIS> struct Keys {
   enum { RUN = 32 / BITS };
-  const char* codes; long step, D; int lo, hi, nw, group; bool narrow;
+  static INLINE vf away(vf x) { return x; }
+  static INLINE vf home(vf x) { return x; }
+  const char *codes, *ahead; long step, D; int lo, hi, nw, group; bool narrow;
   const float *sc, *bi, *s, *b;             // of this chunk; of this chunk and column
   vi x[4 * T / RUN];
   Keys(const Packed& p, const Span& t, int d0, int nd, const float* sc, const float* bi) :
-    codes(at(p.codes, t.b, t.h, t.t0) + d0 / RUN * 4), step(p.codes.s[2]), D(p.D), lo(t.lo), hi(t.hi),
+    codes(at(p.codes, t.b, t.h, t.t0) + d0 / RUN * 4), ahead(at(p.codes, t.b, t.h, t.t0 + T) + T * d0 / RUN * 4),
+    step(p.codes.s[2]), D(p.D), lo(t.lo), hi(t.hi),
     nw(nd / RUN), group(p.group), narrow(AXIS == -2 && p.group < 4 * W) {
     const long i = AXIS == -2 ? d0 : d0 / p.group * T;
     this->sc = sc + i; this->bi = bi + i;
   }
-  const char* slot(int i) const { return codes + std::min(std::max(i, lo), hi - 1) * step; }
+"""
+
+# %% ../nbs/06_backends.ipynb #42289dd1
+CPU_TEXT['keys'] += r"""
   template <int C> __attribute__((noinline)) void column(int j) {
     const long i = AXIS == -2 ? j / std::min(group, (int)T) * D : j;
     s = sc + i; b = bi + i;
-    for (int p = 0; p < C; p += PAIR, j += PAIR * W) for (int w = 0; w < nw; w += BW) {
-      vi y[W];
-      if (j >= lo && j + PAIR * W <= hi) {
-        const char *p0 = codes + j * step + 4 * w, *p1 = p0 + (PAIR - 1) * W * step;
-        for (int r = 0; r < W; r++, p0 += step, p1 += step) y[r] = words(p0, p1, nw - w);
-      } else for (int r = 0; r < W; r++) y[r] = words(slot(j + r) + 4 * w, slot(j + W + r) + 4 * w, nw - w);
-      transpose(y);
-      for (int i = 0; i < BW && w + i < nw; i++)
-        for (int e = 0; e < PAIR; e++) x[C * (w + i) + p + e] = y[i + BW * e];
+    for (int n = 0; n < C; n++, j += W) for (int w = 0; w < nw; w += 4) {
+      vi y[4];
+      words(codes + 4 * w, step, j, lo, hi, nw - w, y);
+      UNROLL for (int i = 0; i < 4; i++) x[C * (w + i) + n] = y[i];
     }
   }
+"""
+
+# %% ../nbs/06_backends.ipynb #1a7643e7
+CPU_TEXT['keys'] += r"""
   struct Row {
-    const vi* x; const float *s, *b; int i = 0;
+    const vi* x; const float *s, *b; const char* ahead; int i = 0;
     template <int C> INLINE void next(vf* y) {
       vi c[C];
+      __builtin_prefetch(ahead + i * (T / RUN * 4));
       UNROLL for (int n = 0; n < C; n++) c[n] = x[n] >> (i * BITS);
       if constexpr (AXIS == -2) decode<BITS, C>(c, s[i], b[i], y);
       else {
@@ -407,12 +486,12 @@ template <int BITS, int AXIS> struct Keys {
   };
   template <int C> INLINE Row row(int k) const {
     const long i = AXIS == -2 ? k : group == 32 ? k / 32 * T : 0;
-    return {x + k / RUN * C, s + i, b + i};
+    return {x + k / RUN * C, s + i, b + i, ahead + (long)k * (T / RUN * 4)};
   }
 };
 """
 
-# %% ../nbs/06_backends.ipynb #8bbd4df3
+# %% ../nbs/06_backends.ipynb #2e8576b0
 CPU_TEXT['spread'] = r"""
 // W codes that lie in a row, one to a lane; with 4 bits the next ones stand above it
 template <int BITS> static INLINE vi spread(const char* p) {
@@ -432,28 +511,52 @@ template <int BITS> static INLINE vi spread(const char* p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #3b24184c
+# %% ../nbs/06_backends.ipynb #72c21417
+CPU_TEXT['zip'] = r"""
+template <int... I> static INLINE vf zip(vf a, Ints<I...>) { return SHUFFLE(a, a, I / 2 + I % 2 * (W / 2)); }
+template <int... I> static INLINE vf unzip(vf a, Ints<I...>) { return SHUFFLE(a, a, I % (W / 2) * 2 + I / (W / 2)); }
+static INLINE vi zipped(const char* p) {    // 16 codes of 4 bits, as zip orders them; the next ones stand above
+#if defined(AVX512)
+  int64_t two;
+  memcpy(&two, p, 8);
+  return (vi)_mm512_set1_epi64(two) >> ((iota() >> 1) * 4);
+#else
+  return spread<4>(p);
+#endif
+}
+"""
+
+# %% ../nbs/06_backends.ipynb #97dd0640
 CPU_TEXT['value_source'] = r"""
 // A chunk of packed values as b[slot][dim]: a row's codes are already side by side
 template <int BITS, int AXIS> struct Values {
-  enum { RUN = 1 };
-  const char* codes; long step, ld; int d0, nd, group, j = 0, shift; bool narrow, tail = false;
+  enum { RUN = 1, ZIP = W == 16 && BITS == 4 && AXIS == -1 };
+  static INLINE vf away(vf x) { if constexpr (ZIP) return zip(x, Lanes{}); else return x; }
+  static INLINE vf home(vf x) { if constexpr (ZIP) return unzip(x, Lanes{}); else return x; }
+  const char *codes, *ahead; long step, ld; int d0, nd, group, j = 0, shift; bool narrow, tail = false;
   const float *sc, *bi, *s, *b;
   char spare[T * BITS / 8];
   Values(const Packed& p, const Span& t, int d0, int nd, const float* sc, const float* bi) :
-    codes(at(p.codes, t.b, t.h, t.t0) + d0 * BITS / 8), step(p.codes.s[2]),
-    ld(AXIS == -2 ? p.D : p.D / p.group), d0(d0), nd(nd), group(p.group),
+    codes(at(p.codes, t.b, t.h, t.t0) + d0 * BITS / 8), ahead(at(p.codes, t.b, t.h, t.t0 + T) + T * d0 * BITS / 8),
+    step(p.codes.s[2]), ld(AXIS == -2 ? p.D : p.D / p.group), d0(d0), nd(nd), group(p.group),
     shift(p.group == 32 ? 5 : 6), narrow(AXIS == -1 && p.group < 4 * W), sc(sc), bi(bi) {}
   template <int C> INLINE void column(int to) {
     j = to; tail = j + C * W > nd;
     const long i = AXIS == -2 ? d0 + j : (d0 + j) / group;
     s = sc + i; b = bi + i;
   }
+"""
+
+# %% ../nbs/06_backends.ipynb #86d41a85
+CPU_TEXT['value_source'] += r"""
   struct Row {
     const char* p; const float *s, *b;
     template <int C> INLINE void next(vf* y) {
       vi c[C];
-      UNROLL for (int n = 0; n < C; n++) c[n] = spread<BITS>(p + n * W * BITS / 8);
+      UNROLL for (int n = 0; n < C; n++) {
+        const char* x = p + n * W * BITS / 8;
+        if constexpr (ZIP) c[n] = zipped(x); else c[n] = spread<BITS>(x);
+      }
       if constexpr (AXIS == -1) decode<BITS, C>(c, *s, *b, y);
       else {
         UNROLL for (int n = 0; n < C; n++)
@@ -463,6 +566,7 @@ template <int BITS, int AXIS> struct Values {
   };
   template <int C> INLINE Row row(int k) {
     const char* p = codes + k * step + j * BITS / 8;
+    __builtin_prefetch(ahead + k * (T * BITS / 8));
     if (tail) { memcpy(spare, p, (nd - j) * BITS / 8); p = spare; }    // never read past a row's end
     const long i = (AXIS == -2 ? k >> shift : k) * ld;
     return {p, s + i, b + i};
@@ -470,7 +574,7 @@ template <int BITS, int AXIS> struct Values {
 };
 """
 
-# %% ../nbs/06_backends.ipynb #7a5eb310
+# %% ../nbs/06_backends.ipynb #133c2e80
 CPU_TEXT['exact'] = r"""
 static void exact_values(const Array& v, const Span& s, int d0, int nd, float* to) {       // to[slot][dim]
   const char* p = at(v, s.b, s.h, s.t0) + d0 * size(v);
@@ -487,7 +591,7 @@ static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #09c2809d
+# %% ../nbs/06_backends.ipynb #2a25ffdd
 CPU_TEXT['softmax'] = r"""
 // A row of scores -> weights, in place; m and l[W] are its running maximum and sum.
 // Returns what o must be multiplied by.
@@ -507,7 +611,7 @@ static float soften(float* s, int cols, float& m, float* l) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #584271c0
+# %% ../nbs/06_backends.ipynb #6e23e5e2
 CPU_TEXT['mask'] = r"""
 static void blank(float* s, int cols, long a, long b) {        // -inf outside lanes a..b
   const int lo = (int)std::max(a, 0L), hi = (int)std::max(std::min(b, (long)cols), 0L);
@@ -526,7 +630,7 @@ static void mask_row(float* s, const char* p, long step, Type t, int a, int b) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #978112b4
+# %% ../nbs/06_backends.ipynb #0c7fb036
 CPU_TEXT['call'] = r"""
 struct Call {
   long B, Hq, Hkv, L, N, Dk, Dv, F, R, causal, window, ring, per_row, start, length,
@@ -543,7 +647,7 @@ struct Job : Call {                         // what the tasks of one call share
 };
 """
 
-# %% ../nbs/06_backends.ipynb #3814d5a2
+# %% ../nbs/06_backends.ipynb #1cb7d44a
 CPU_TEXT['segments'] = r"""
 enum Kind { PACKED, FIRST, RECENT };
 struct Segment { Kind kind; long a, b, at, col; };   // slots a..b; position: slot + at; mask column: slot + col
@@ -566,7 +670,7 @@ static int segments(const Job& t, long b, long i0, long i1, Segment* s, long* he
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9469c0d1
+# %% ../nbs/06_backends.ipynb #133a28cd
 CPU_TEXT['finish'] = r"""
 // One row's (m, l, o) -> the output; o's chunks of T are `step` floats apart
 static void finish(const Job& t, long b, long h, long i, float m, float l, const float* o, long step) {
@@ -587,8 +691,8 @@ static void finish(const Job& t, long b, long h, long i, float m, float l, const
 }
 """
 
-# %% ../nbs/06_backends.ipynb #05e5b450
-CPU_TEXT['worker'] = r"""
+# %% ../nbs/06_backends.ipynb #49956483
+CPU_TEXT['room'] = r"""
 struct Room {                               // one thread's scratch memory, kept between calls
   float* p = nullptr; long size = 0;
   float* get(long n) {
@@ -602,6 +706,10 @@ struct Room {                               // one thread's scratch memory, kept
   ~Room() { std::free(p); }
 };
 static thread_local Room room;
+"""
+
+# %% ../nbs/06_backends.ipynb #d3e9dcf3
+CPU_TEXT['worker'] = r"""
 struct Worker {                             // one task: some queries of a KV head's group, over some tiles
   const Job& t; long b, h, i0, nl, rows, here = 0;
   float *q, *o, *s, *tile, *more, *l, *m, *ks, *kb, *vs, *vb, *tmp;
@@ -622,7 +730,7 @@ struct Worker {                             // one task: some queries of a KV he
 };
 """
 
-# %% ../nbs/06_backends.ipynb #5b8af5db
+# %% ../nbs/06_backends.ipynb #3b93b5ba
 CPU_TEXT['queries'] = r"""
 void Worker::queries() {                    // q[chunk][row][T], scaled
   for (long k = 0; k < t.ck; k++) for (long r = 0; r < rows; r++) {
@@ -634,7 +742,7 @@ void Worker::queries() {                    // q[chunk][row][T], scaled
 }
 """
 
-# %% ../nbs/06_backends.ipynb #75ecce88
+# %% ../nbs/06_backends.ipynb #5a6eeefa
 CPU_TEXT['packed'] = r"""
 // The product with a chunk of packed keys or values, whichever of the four kinds it is
 template <template <int, int> class B, class... A>
@@ -649,7 +757,7 @@ static void packed(const Packed& p, const Span& s, int d0, int nd, const float* 
 static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 """
 
-# %% ../nbs/06_backends.ipynb #624e9c42
+# %% ../nbs/06_backends.ipynb #1d0a1867
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
   if (g.kind == PACKED) {
@@ -669,7 +777,7 @@ void Worker::scores(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #acf9be70
+# %% ../nbs/06_backends.ipynb #35db8253
 CPU_TEXT['masked'] = r"""
 void Worker::softmax(const Segment& g, const Span& p, int cols) {
   const long pos = g.at + p.t0;             // position of lane 0
@@ -694,7 +802,7 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #361bf663
+# %% ../nbs/06_backends.ipynb #3fe2cf1a
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
   if (g.kind == PACKED) { scales(t.v, t.v.scales, p, vs); scales(t.v, t.v.biases, p, vb); }
@@ -711,7 +819,7 @@ void Worker::values(const Segment& g, const Span& p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #03508a9e
+# %% ../nbs/06_backends.ipynb #2177b789
 CPU_TEXT['run'] = r"""
 void Worker::run(long split) {
   Segment seg[4];
@@ -727,6 +835,10 @@ void Worker::run(long split) {
     values(seg[g], p);
   }
 }
+"""
+
+# %% ../nbs/06_backends.ipynb #d78d0132
+CPU_TEXT['leave'] = r"""
 void Worker::leave(long split) {            // write the rows, or hand them to the merge
   for (long r = 0; r < rows; r++) {
     const float sum = total(load(l + r * W));
@@ -736,6 +848,10 @@ void Worker::leave(long split) {            // write the rows, or hand them to t
     for (long k = 0; k < t.cv; k++) memcpy(p + 2 + k * T, o + (k * rows + r) * T, 4 * T);
   }
 }
+"""
+
+# %% ../nbs/06_backends.ipynb #04d88fdc
+CPU_TEXT['task'] = r"""
 static void task(const Job& t, long id) {   // the last block of queries sees the most keys: start with it
   const long split = id % t.splits, h = id / t.splits % t.Hkv, b = id / t.splits / t.Hkv % t.B;
   const long i0 = (t.blocks - 1 - id / t.splits / t.Hkv / t.B) * t.block;
@@ -744,7 +860,7 @@ static void task(const Job& t, long id) {   // the last block of queries sees th
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9454a656
+# %% ../nbs/06_backends.ipynb #5e55a7bf
 CPU_TEXT['merge'] = r"""
 static void merge(const Job& t, long row) {
   const long n = t.cv * T + 2;
@@ -760,7 +876,7 @@ static void merge(const Job& t, long row) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #c5d3c8fd
+# %% ../nbs/06_backends.ipynb #66b8c912
 CPU_TEXT['pool'] = r"""
 static inline void breathe() {
 #if defined(__x86_64__)
@@ -769,6 +885,10 @@ static inline void breathe() {
   asm volatile("yield");
 #endif
 }
+"""
+
+# %% ../nbs/06_backends.ipynb #a7ac1126
+CPU_TEXT['pool'] += r"""
 struct Pool {                               // helpers that sleep between calls
   std::mutex turn, lock;                    // turn: one call at a time has the helpers
   std::condition_variable wake, done;
@@ -788,6 +908,10 @@ struct Pool {                               // helpers that sleep between calls
       if (--active == 0) done.notify_one();
     }
   }
+"""
+
+# %% ../nbs/06_backends.ipynb #6616b5cb
+CPU_TEXT['pool'] += r"""
   void start(int want) {                    // where no more threads are to be had, go on with those that run
     try { for (; helpers < want; helpers++) std::thread(&Pool::help, this, helpers).detach(); }
     catch (const std::exception&) {}
@@ -809,6 +933,10 @@ struct Pool {                               // helpers that sleep between calls
     done.wait(hold, [&] { return active.load() == 0; });
   }
 };
+"""
+
+# %% ../nbs/06_backends.ipynb #a3c5e975
+CPU_TEXT['pool'] += r"""
 static Pool& pool() {                       // never destroyed; a forked child has no helpers: a new one
   static std::mutex lock; static Pool* p = nullptr; static pid_t owner = 0;
   std::lock_guard<std::mutex> hold(lock);
@@ -817,8 +945,8 @@ static Pool& pool() {                       // never destroyed; a forked child h
 }
 """
 
-# %% ../nbs/06_backends.ipynb #532279ac
-CPU_TEXT['entry'] = r"""
+# %% ../nbs/06_backends.ipynb #e14ee49b
+CPU_TEXT['buffer'] = r"""
 struct Buffer {                             // Python's Py_buffer
   char* buf; void* obj; long len, itemsize; int readonly, ndim;
   const char* format; long *shape, *strides, *sub; void* internal;
@@ -832,6 +960,10 @@ static bool array(const Buffer& b, Array* a) {                 // false where a 
   if (b.shape[b.ndim - 1] == 1) a->s[3] = b.itemsize;
   return a->s[3] == b.itemsize;
 }
+"""
+
+# %% ../nbs/06_backends.ipynb #ffd55d32
+CPU_TEXT['plan'] = r"""
 static void plan(Job& t, int* threads) {    // blocks of queries and splits over keys
   t.G = t.Hq / t.Hkv; t.ck = (t.Dk + T - 1) / T; t.cv = (t.Dv + T - 1) / T;
   const long most = std::min(128L, 65536 / ((t.ck + t.cv) * T));               // rows whose q and o stay in L2
@@ -845,6 +977,10 @@ static void plan(Job& t, int* threads) {    // blocks of queries and splits over
   t.splits = *threads < 2 || tasks >= wanted ? 1
            : std::max(1L, std::min((wanted + tasks - 1) / tasks, n / (8 * T)));
 }
+"""
+
+# %% ../nbs/06_backends.ipynb #2b3662cc
+CPU_TEXT['entry'] = r"""
 // 0: done; 1: a row is not contiguous; 2: no memory
 extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {
   Job t{};
@@ -870,7 +1006,7 @@ extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #4b0feb59
+# %% ../nbs/06_backends.ipynb #5277be60
 class _Buffer(ctypes.Structure):
     "CPython's Py_buffer"
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.c_void_p), ('len', ctypes.c_ssize_t),
@@ -878,7 +1014,7 @@ class _Buffer(ctypes.Structure):
                 ('format', ctypes.c_char_p), ('shape', ctypes.c_void_p), ('strides', ctypes.c_void_p),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/06_backends.ipynb #02a76ee1
+# %% ../nbs/06_backends.ipynb #b74f9d62
 class _CCall(ctypes.Structure):
     "The C++ text's Call"
     _fields_ = [(n, ctypes.c_int64) for n in
@@ -886,31 +1022,31 @@ class _CCall(ctypes.Structure):
                  'kbits vbits kgroup vgroup kaxis vaxis out threads').split()]
     _fields_ += [('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
 
-# %% ../nbs/06_backends.ipynb #6c24411b
+# %% ../nbs/06_backends.ipynb #a1f82a32
 # numbered as in the text's Type
 _TYPES = {mx.float32: (0, np.float32), mx.float16: (1, np.float16), mx.bfloat16: (2, np.uint16)}
 
-# %% ../nbs/06_backends.ipynb #9e0167c4
+# %% ../nbs/06_backends.ipynb #d11a28e1
 def _c_call(c, threads):
     s, n = (0, 0) if c.per_row else (c.start, c.length)
     return _CCall(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring,
                   c.per_row, s, n, *c.bits, *c.groups, c.k.axis, c.v.axis, _TYPES[c.q.dtype][0],
                   threads, c.scale, c.softcap)
 
-# %% ../nbs/06_backends.ipynb #d680b289
+# %% ../nbs/06_backends.ipynb #c6030880
 def _arrays(c):
     "The call's arrays in the text's order, None where one is absent"
     two = (None, None)
     return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks,
             *((c.start, c.length) if c.per_row else two)]
 
-# %% ../nbs/06_backends.ipynb #02fa8d04
+# %% ../nbs/06_backends.ipynb #fb3422f4
 _take, _release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
 _take.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
 _release.argtypes, _release.restype = [ctypes.c_void_p], None
 _RECORDS_RO = 0x1c             # PyBUF_RECORDS_RO: strides and format, for reading
 
-# %% ../nbs/06_backends.ipynb #5b408534
+# %% ../nbs/06_backends.ipynb #3ecee8e8
 def _with_buffers(arrays, f):
     "f(buffers of the arrays); every buffer is given back before this returns"
     bufs, held = (_Buffer * len(arrays))(), []
@@ -924,7 +1060,7 @@ def _with_buffers(arrays, f):
     finally:
         for p in held: _release(p)
 
-# %% ../nbs/06_backends.ipynb #fe390fa8
+# %% ../nbs/06_backends.ipynb #8cfe46ea
 def cpu_threads():
     "Threads the CPU backend may use: TURBOQUANT_THREADS, 1 to 1024, else the processors open to this process"
     n = os.environ.get('TURBOQUANT_THREADS')
@@ -932,20 +1068,20 @@ def cpu_threads():
     if n.isdecimal() and len(n) < 9 and 1 <= int(n) <= 1024: return int(n)
     raise ValueError(f"TURBOQUANT_THREADS is {n[:40]!r}; expected a whole number from 1 to 1024")
 
-# %% ../nbs/06_backends.ipynb #0d7e2481
+# %% ../nbs/06_backends.ipynb #6d52242e
 @functools.lru_cache(None)
 def _processors():
     "Processors open to this process"
     n = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
     return min(n, 1024)
 
-# %% ../nbs/06_backends.ipynb #5f969aac
+# %% ../nbs/06_backends.ipynb #a55d6051
 @functools.lru_cache(None)
 def cpu_library(*flags):
     "The compiled text; CompilerMissing where there is no compiler, RuntimeError where it refuses"
     return compile_cpp(cpu_text(), 'sdpa_cpu', flags or cpu_flags())
 
-# %% ../nbs/06_backends.ipynb #5d6c2ff4
+# %% ../nbs/06_backends.ipynb #51733338
 def _callers_level():
     "The stacklevel, seen from the caller, of the nearest frame outside this library and MLX"
     f, level = sys._getframe(1), 1
@@ -953,7 +1089,7 @@ def _callers_level():
         f, level = f.f_back, level + 1
     return level
 
-# %% ../nbs/06_backends.ipynb #d3298ff7
+# %% ../nbs/06_backends.ipynb #9f0bf30e
 _told = []
 
 def _without(e):
@@ -965,7 +1101,7 @@ def _without(e):
     warnings.warn("turboquant: attention runs in MLX operations, many times slower than the C++ text: "
                   f"{e}", stacklevel=_callers_level())
 
-# %% ../nbs/06_backends.ipynb #327981d6
+# %% ../nbs/06_backends.ipynb #30368550
 def _replaced(c, arrays):
     "The call with `arrays` for its own, in the order of _arrays, absent ones left out; starts and lengths stay"
     given = iter(arrays)
@@ -975,7 +1111,7 @@ def _replaced(c, arrays):
     return replace(c, q=q, k=k, v=v, first=c.first and (fk, fv), recent=c.recent and (rk, rv),
                    mask=mask, sinks=sinks)
 
-# %% ../nbs/06_backends.ipynb #c8010647
+# %% ../nbs/06_backends.ipynb #d1a2219e
 def _smooth(c, arrays):
     "sdpa_ops as a function of the floating ones of `arrays`, these, and where they stand"
     at = [i for i, a in enumerate(arrays) if mx.issubdtype(a.dtype, mx.floating)]
@@ -984,13 +1120,13 @@ def _smooth(c, arrays):
         return sdpa_ops(_replaced(c, [new.get(i, a) for i, a in enumerate(arrays)]))
     return f, [arrays[i] for i in at], at
 
-# %% ../nbs/06_backends.ipynb #19843274
+# %% ../nbs/06_backends.ipynb #fb5464c1
 @mx.custom_function
 def _tied(c, out, *arrays):
     "`out`, the answer to call `c`, as a differentiable function of its arrays"
     return out
 
-# %% ../nbs/06_backends.ipynb #38bbcceb
+# %% ../nbs/06_backends.ipynb #30926025
 @_tied.vjp
 def _tied_vjp(given, cotangent, _):
     "Cotangents of the arrays: those of sdpa_ops"
@@ -1000,7 +1136,7 @@ def _tied_vjp(given, cotangent, _):
     zeros = mx.zeros_like                                        # for codes and boolean masks
     return (c, zeros(out), *(back[i] if i in back else zeros(a) for i, a in enumerate(arrays)))
 
-# %% ../nbs/06_backends.ipynb #81d76dea
+# %% ../nbs/06_backends.ipynb #937dbcf7
 @_tied.jvp
 def _tied_jvp(given, tangents):
     "The tangent of the output: that of sdpa_ops; an array that does not move has None"
@@ -1009,7 +1145,7 @@ def _tied_jvp(given, tangents):
     t = [tangents[i + 2] for i in at]
     return mx.jvp(f, xs, [mx.zeros_like(x) if d is None else d for x, d in zip(xs, t)])[1][0]
 
-# %% ../nbs/06_backends.ipynb #e70b67ff
+# %% ../nbs/06_backends.ipynb #052e4628
 def _evaluated(arrays):
     "Evaluate, with one wait for all; False where MLX is recording and there is nothing to evaluate"
     try: mx.eval(arrays)
@@ -1018,7 +1154,7 @@ def _evaluated(arrays):
         return False
     return True
 
-# %% ../nbs/06_backends.ipynb #4ae89cec
+# %% ../nbs/06_backends.ipynb #3586726a
 def _compute(c, lib, arrays):
     "The call by a compiled text; its arrays are evaluated"
     out = np.empty((c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
@@ -1031,7 +1167,7 @@ def _compute(c, lib, arrays):
     res = mx.array(out)
     return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
 
-# %% ../nbs/06_backends.ipynb #84a38159
+# %% ../nbs/06_backends.ipynb #66369921
 def sdpa_cpu(c:Call,      # a checked call
              lib=None     # a compiled text; by default this machine's
             ) -> mx.array:  # (B, Hq, L, Dv) in q's dtype
@@ -1049,5 +1185,5 @@ def sdpa_cpu(c:Call,      # a checked call
     if not _evaluated(present): return sdpa_ops(c)
     return _tied(c, _compute(c, lib, arrays), *present)
 
-# %% ../nbs/06_backends.ipynb #8e7c4647
+# %% ../nbs/06_backends.ipynb #22901e31
 BACKENDS['cpu'] = sdpa_cpu

@@ -163,6 +163,7 @@ def told(text, titled):
     "A `show_doc`'s output without a heading that the chapter has already, and without italics that end in mid-sentence"
     if (m := re.search(r'^#+ ([\w.]+)$', text, re.M)) and m[1] in titled:
         text = re.sub(r'\A---\s*', '', text.replace(m[0], '', 1))
+    text = text.replace('*Call self as a function.*', '')    # what Python says of a class's methods that say nothing
     return re.sub(r'^\*(.*)\*\n(?=\S)', r'\1\n', text, flags=re.M)
 
 def page(text, base, names, line=None, quarto=False):
@@ -183,9 +184,8 @@ def sidebar(contents, src):
     for e in contents:
         if isinstance(e, dict): res.append(e | dict(contents=sidebar(e['contents'], src)))
         elif (src/e).exists():
-            front = yaml.safe_load(source(json.loads((src/e).read_text())['cells'][0]).strip().strip('-'))
             n = re.match(r'(\d+[a-z]?)_', e)
-            res.append(dict(href=e, text=f'{n[1]} {front["title"]}') if n else e)
+            res.append(dict(href=e, text=f'{n[1]} {front(json.loads((src/e).read_text()))["title"]}') if n else e)
         else: print(f'sidebar.yml: no {e}: left out')
     return res
 
@@ -213,6 +213,22 @@ def alone(out):
     for h in out.glob('*.html'): h.write_text(re.sub(r'(<i class="bi bi-github"[^>]*></i>) <span class="menu-text">[^<]*</span>', r'\1', h.read_text()))
     for f in (out/'site_libs').rglob('*.css'):
         if 'googleapis' in (t := f.read_text()): f.write_text(re.sub(r'@import url\([^)]*googleapis[^)]*\);?', '', t))
+
+def front(nb): return yaml.safe_load(source(nb['cells'][0]).strip().strip('-'))
+
+def for_machines(out, src, cfg):
+    "llms.txt in the book's order, each page with its subtitle; in the pages' texts a figure that moves is its caption and its words"
+    moving = re.compile(r'<figure id="tq-.*?<img [^>]*alt="([^"]*)"[^>]*>(?:<figcaption>(.*?)</figcaption>)?.*?</figure>', re.S)
+    for f in out.glob('*.llms.md'):
+        t = moving.sub(lambda m: html.unescape(f'Figure with controls: {m[2] or ""} At first it shows: {m[1]}'), f.read_text())
+        f.write_text(re.sub(r'```\{=html\}.*?```\n*|<!-- WARNING.*?-->\n*', '', t, flags=re.S))
+    def line(e):
+        f = src/(e['href'] if isinstance(e, dict) else e); m = front(json.loads(f.read_text()))
+        return f'- [{e["text"] if isinstance(e, dict) else m["title"]}]({cfg.doc_host}{cfg.doc_baseurl}/{f.stem}.llms.md): {m.get("description", "")}'
+    lines = [f'# {cfg.title}\n', f'> {cfg.description}']
+    for e in yaml.safe_load((src/'sidebar.yml').read_text())['website']['sidebar']['contents']:
+        lines += [f'\n## {e["section"]}\n', *map(line, e['contents'])] if isinstance(e, dict) and 'section' in e else ['', line(e)]
+    (out/'llms.txt').write_text('\n'.join(lines) + '\n')
 
 def fetch_katex(folder):
     "A folder with KaTeX, unpacked from a wheel whose hash is known; None when it cannot be had"
@@ -251,7 +267,7 @@ def main():
     if a.quarto: subprocess.run(['quarto', 'render', '--no-cache'], cwd=dst, check=True)
     else: subprocess.run([str(Path(sys.executable).parent/'smalldocs'), 'render', str(dst)], check=True)
     out = dst/cfg.doc_path.name
-    if not a.quarto: alone(out)
+    if not a.quarto: alone(out); for_machines(out, dst, cfg)
     if katex := a.katex or fetch_katex(cfg.config_path/'.venv/katex'): bundle(out, katex)
     shutil.move(notebooks, out/'notebooks'); notebooks.parent.rmdir()
     shutil.rmtree(cfg.doc_path, ignore_errors=True); shutil.move(out, cfg.doc_path); shutil.rmtree(dst)

@@ -6,17 +6,17 @@
 __all__ = ['ENCODE_METAL', 'ENCODE_CUDA', 'ENCODE_HEADER', 'ENCODE_PLACE', 'ENCODE_READ', 'ENCODE_TURN', 'ENCODE_START',
            'ENCODE_FIT', 'ENCODE_WORDS', 'ENCODE_TEXT', 'pack_launch', 'try_pack', 'pack_gpu', 'bench_pack']
 
-# %% ../nbs/06c_encode.ipynb #52e0d240
+# %% ../nbs/06c_encode.ipynb #51b3be72
 import functools, time, warnings
 import mlx.core as mx
 
-# %% ../nbs/06c_encode.ipynb #edd6547f
+# %% ../nbs/06c_encode.ipynb #61861a57
 from .core import _kernel, _small, _types
 from .cuda import CUDA_PRELUDE
 from .fit import pack_fit
 from .packing import Packed, _check_x, _want, pack, unpack
 
-# %% ../nbs/06c_encode.ipynb #b9aff02a
+# %% ../nbs/06c_encode.ipynb #2d3ca907
 def _four(x):
     "x as (B, H, N, D), without a copy where MLX needs none"
     return x.reshape(-1, *x.shape[-3:]) if x.ndim > 4 else mx.expand_dims(x, list(range(4 - x.ndim)))
@@ -28,20 +28,21 @@ def _groups(x, g, axis):
 
 def _flags(x, bits, g, axis, dtype, fit, turn, values=None, simds=4):
     "The template arguments of the text"
-    values = values or (min(64, g) if axis == -2 else 16)
+    values = values or (min(64, g) if axis == -2 else 32)
     rounded = fit or dtype != (mx.float32 if turn else x.dtype)          # pack's rule: codes against the rounded scale, or not
     return dict(AXIS=-axis, BITS=bits, GROUP=g, VALUES=values, PARTS=g//values, SIMDS=simds, FIT=int(fit), TURN=int(turn),
                 ROUNDED=int(rounded), S=dtype)
 
-# %% ../nbs/06c_encode.ipynb #5614529f
+# %% ../nbs/06c_encode.ipynb #ffdfbfa1
 ENCODE_METAL = """
 template <typename T> inline void read8(const device T* p, thread float* to) { for (int i = 0; i < 8; i++) to[i] = float(p[i]); }
 template <typename T> inline void read8(const constant T* p, thread float* to) { for (int i = 0; i < 8; i++) to[i] = float(p[i]); }
 inline float nearest(float x) { return metal::rint(x); }
 inline uint nearest_code(float x) { return uint(metal::rint(x)); }
+inline float quotient(float a, float b) { return metal::fast::divide(a, b); }           // a few last bits off, and quick
 """
 
-# %% ../nbs/06c_encode.ipynb #37022bcd
+# %% ../nbs/06c_encode.ipynb #4c3eeac2
 ENCODE_CUDA = CUDA_PRELUDE + """
 namespace metal {
   inline float min(float a, float b) { return ::fminf(a, b); }
@@ -58,9 +59,10 @@ template <typename T> inline void read8(const T* p, float* to) {
 }
 inline float nearest(float x) { return (x + 12582912.0f) - 12582912.0f; }                // for |x| < 2^22
 inline uint nearest_code(float x) { return __float_as_uint(x + 12582912.0f) & 255u; }
+inline float quotient(float a, float b) { return __fdividef(a, b); }
 """
 
-# %% ../nbs/06c_encode.ipynb #90a307ab
+# %% ../nbs/06c_encode.ipynb #adb363e5
 ENCODE_HEADER = """
 // The sum, the least and the largest over the PARTS lanes that share a group; they are NEAR lanes apart.
 template <int NEAR, int PARTS> inline float group_sum(float x) {
@@ -82,7 +84,7 @@ template <int BITS> inline uint code_of(float x, float s, float b, float r) {
 }
 """
 
-# %% ../nbs/06c_encode.ipynb #b177f3d6
+# %% ../nbs/06c_encode.ipynb #1965bbae
 ENCODE_PLACE = """
   constexpr int SHARE = 32 / PARTS, NEAR = AXIS == 2 ? SHARE : 1;       // groups a simdgroup holds; lanes from part to part
   constexpr float TOP = (1 << BITS) - 1, TINY = 6.103515625e-5f;
@@ -96,27 +98,33 @@ ENCODE_PLACE = """
   const int across = AXIS == 2 ? D : D / GROUP, down = AXIS == 2 ? (N + GROUP - 1) / GROUP : N;
   const int d0 = group % across * (AXIS == 2 ? 1 : GROUP), n0 = group / across % down * (AXIS == 2 ? GROUP : 1);
   const int matrix = group / across / down;
-  const long at = matrix / H * long(x_strides[0]) + matrix % H * long(x_strides[1]) + d0 * long(x_strides[3]);
+  const long row = x_strides[2], column = x_strides[3];
+  const long at = matrix / H * long(x_strides[0]) + matrix % H * long(x_strides[1]) + d0 * column;
 """
 
-# %% ../nbs/06c_encode.ipynb #d9e48286
+# %% ../nbs/06c_encode.ipynb #e354c19a
 ENCODE_READ = """
   float v[VALUES];
   if (AXIS == 2) {
-    #pragma unroll
-    for (int i = 0; i < VALUES; i++)
-      v[i] = float(x[at + metal::min(n0 + part * VALUES + i, N - 1) * long(x_strides[2])]);
+    const int first = n0 + part * VALUES;
+    if (first + VALUES <= N) {                                          // no test a row, and addresses by addition
+      #pragma unroll
+      for (int i = 0; i < VALUES; i++) v[i] = float(x[at + first * row + i * row]);
+    } else {
+      #pragma unroll
+      for (int i = 0; i < VALUES; i++) v[i] = float(x[at + metal::min(first + i, N - 1) * row]);
+    }
   } else {
     #pragma unroll
     for (int k = 0; k < VALUES; k += 8) {
-      const long eight = at + n0 * long(x_strides[2]) + (k * PARTS + part * 8) * long(x_strides[3]);
-      if (x_strides[3] == 1) read8(x + eight, v + k);
-      else for (int i = 0; i < 8; i++) v[k + i] = float(x[eight + i * long(x_strides[3])]);
+      const long eight = at + n0 * row + (k * PARTS + part * 8) * column;
+      if (column == 1) read8(x + eight, v + k);
+      else for (int i = 0; i < 8; i++) v[k + i] = float(x[eight + i * column]);
     }
   }
 """
 
-# %% ../nbs/06c_encode.ipynb #2e5d6a4b
+# %% ../nbs/06c_encode.ipynb #bf5c1d17
 ENCODE_TURN = """
   if (TURN) {
     #pragma unroll
@@ -139,7 +147,7 @@ ENCODE_TURN = """
   }
 """
 
-# %% ../nbs/06c_encode.ipynb #85e0ae29
+# %% ../nbs/06c_encode.ipynb #b8103d80
 ENCODE_START = """
   float lo = v[0], hi = v[0];
   #pragma unroll
@@ -155,13 +163,13 @@ ENCODE_START = """
   if (ROUNDED) { s = float(S(s)); b = float(S(b)); }
 """
 
-# %% ../nbs/06c_encode.ipynb #7cd6535c
+# %% ../nbs/06c_encode.ipynb #24b32758
 ENCODE_FIT = """
   if (FIT) {
     float best = INFINITY, best_s = s, best_b = b;
     #pragma unroll 1
     for (int step = 0; step <= steps; step++) {
-      const float r = 1.0f / (s * TOP);
+      const float r = quotient(1.0f, s * TOP);
       float c1 = 0.0f, c2 = 0.0f, e1 = 0.0f, ce = 0.0f, e2 = 0.0f;      // sums of c, c c, e, c e, e e
       #pragma unroll
       for (int i = 0; i < VALUES; i++) {
@@ -173,7 +181,7 @@ ENCODE_FIT = """
       c1 = group_sum<NEAR, PARTS>(c1); c2 = group_sum<NEAR, PARTS>(c2);
       e1 = group_sum<NEAR, PARTS>(e1); ce = group_sum<NEAR, PARTS>(ce);
       const float mean = c1 / GROUP, spread = metal::fma(-c1, mean, c2);
-      const float more = spread > 0.0f ? metal::fma(-mean, e1, ce) / spread : 0.0f;    // all codes one: keep the scale
+      const float more = spread > 0.0f ? quotient(metal::fma(-mean, e1, ce), spread) : 0.0f;    // all codes one: keep the scale
       b = float(S(b + e1 / GROUP - more * mean));
       s = float(S(metal::max(s + more, TINY)));
     }
@@ -181,7 +189,7 @@ ENCODE_FIT = """
   }
 """
 
-# %% ../nbs/06c_encode.ipynb #dc282809
+# %% ../nbs/06c_encode.ipynb #8d910871
 ENCODE_WORDS = """
   if (live && part == 0) { scales[group] = S(s); biases[group] = S(b); }
   constexpr int PER = 32 / BITS;
@@ -207,7 +215,7 @@ ENCODE_WORDS = """
 """
 ENCODE_TEXT = ENCODE_PLACE + ENCODE_READ + ENCODE_TURN + ENCODE_START + ENCODE_FIT + ENCODE_WORDS
 
-# %% ../nbs/06c_encode.ipynb #5cf2dad4
+# %% ../nbs/06c_encode.ipynb #bb56a48f
 def pack_launch(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6, fit=True, turn=False,
                 make, header=ENCODE_METAL, values=None, simds=4, **kw):
     """`pack_gpu` by the kernel, arguments unchecked. `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the
@@ -221,7 +229,7 @@ def pack_launch(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6,
             output_shapes=[(*lead, N, D*bits//32), few, few], output_dtypes=[mx.uint32, dtype, dtype], **kw)
     return Packed(*res, axis)
 
-# %% ../nbs/06c_encode.ipynb #850105bd
+# %% ../nbs/06c_encode.ipynb #b67838e9
 def _by_ops(x, *, steps=6, fit=True, turn=False, **kw):
     if turn: x = mx.hadamard_transform(x.astype(mx.float32))
     return pack_fit(x, steps=steps, **kw) if fit else pack(x, **kw)
@@ -231,7 +239,7 @@ def _trial(kw, xdtype):
     x = mx.random.normal((2, 2*kw['group_size'] - 27, 128), key=mx.random.key(kw['bits']))
     return (x + .1*mx.power(x, 5)).astype(xdtype)
 
-# %% ../nbs/06c_encode.ipynb #6fe69bbb
+# %% ../nbs/06c_encode.ipynb #2af5d723
 def _differs(x, p, kw):
     "What speaks against the Packed `p` of `x`, made with arguments `kw`; nothing, if all is well. Computed on the CPU"
     with mx.stream(mx.cpu):
@@ -243,7 +251,7 @@ def _differs(x, p, kw):
         share = near.astype(mx.float32).mean().item()
     return '' if ours <= 1.02*theirs and share >= .9 else f'squared error {ours:.4g} for {theirs:.4g}, {share:.0%} of the scales'
 
-# %% ../nbs/06c_encode.ipynb #53e2f5b8
+# %% ../nbs/06c_encode.ipynb #0d95ae03
 @functools.lru_cache(None)
 def _proven(make, header, bits, group_size, axis, dtype, xdtype, fit, turn):
     "Does the text compute right on this device? Tried once a kind"
@@ -256,7 +264,7 @@ def _proven(make, header, bits, group_size, axis, dtype, xdtype, fit, turn):
     if why: warnings.warn(f'turboquant: the packing text fails on this GPU ({why}); MLX operations pack instead', stacklevel=2)
     return not why
 
-# %% ../nbs/06c_encode.ipynb #4b65585b
+# %% ../nbs/06c_encode.ipynb #a31e9367
 @functools.lru_cache(None)
 def _gpu():
     return (mx.fast.metal_kernel, ENCODE_METAL) if mx.metal.is_available() else (mx.fast.cuda_kernel, ENCODE_CUDA)
@@ -265,15 +273,15 @@ def _platform():
     "(make, header) of MLX's default device; None on a CPU"
     return None if mx.default_device() == mx.cpu else _gpu()
 
-# %% ../nbs/06c_encode.ipynb #d3962bc4
+# %% ../nbs/06c_encode.ipynb #b3a43778
 def try_pack(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6, fit=True, turn=False):
     "`pack_gpu` of checked arguments by the kernel, or None where it cannot run: no GPU, an empty array, a text not proven, a D it cannot turn"
     p, D = _platform(), x.shape[-1]
-    if not p or not x.size or turn and (axis == -2 or D & (D - 1) or not 32 <= D <= 512): return None
+    if not p or not x.size or turn and (axis == -2 or D & (D - 1) or not 32 <= D <= 1024): return None
     if not _proven(*p, bits, group_size, axis, dtype, x.dtype, fit, turn): return None
     return pack_launch(x, bits=bits, group_size=group_size, axis=axis, dtype=dtype, steps=steps, fit=fit, turn=turn, make=p[0], header=p[1])
 
-# %% ../nbs/06c_encode.ipynb #7c9fb9f3
+# %% ../nbs/06c_encode.ipynb #aae65b68
 def pack_gpu(
     x,                  # values, (..., N, D), float32, float16 or bfloat16, any strides
     *, bits=4,          # 4 or 8
@@ -294,7 +302,7 @@ def pack_gpu(
     p = try_pack(x, **kw)
     return _by_ops(x, **kw) if p is None else p
 
-# %% ../nbs/06c_encode.ipynb #cef80312
+# %% ../nbs/06c_encode.ipynb #427a3fcf
 def bench_pack(shape=(1, 16, 2048, 256), axis=-1, dtype=mx.bfloat16, calls=20, rounds=5, how=None, **kw):
     "dict(us, gb_s, first_s) of `pack_gpu`, or of the function `how`, for x of this shape: a call's time, its bytes a second, the first call's time"
     how = how or pack_gpu

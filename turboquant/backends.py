@@ -5,23 +5,23 @@
 # %% auto #0
 __all__ = ['CPU_TEXT', 'cpu_flags', 'cpu_text', 'cpu_threads', 'cpu_library', 'sdpa_cpu']
 
-# %% ../nbs/06_backends.ipynb #0c8d2741
+# %% ../nbs/06_backends.ipynb #5c91ba05
 import ctypes, functools, os, platform, sys, warnings
 from dataclasses import replace
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/06_backends.ipynb #15d7dcd2
+# %% ../nbs/06_backends.ipynb #488367fc
 from .core import BACKENDS, Call, sdpa_ops
 from .simulator import CompilerMissing, compile_cpp
 
-# %% ../nbs/06_backends.ipynb #66279857
+# %% ../nbs/06_backends.ipynb #5b6e1f7d
 def cpu_flags():
     "Compiler flags for this machine: its own instruction set, threads, fused multiply-add"
     arm = platform.machine() in ('arm64', 'aarch64')
     return ['-O3', '-ffp-contract=fast', '-pthread', '-mcpu=native' if arm else '-march=native']
 
-# %% ../nbs/06_backends.ipynb #edc5f7d1
+# %% ../nbs/06_backends.ipynb #560abe39
 CPU_TEXT = {}
 
 def cpu_text(upto=None):
@@ -29,7 +29,7 @@ def cpu_text(upto=None):
     names = list(CPU_TEXT)
     return '\n'.join(CPU_TEXT[n] for n in names[:names.index(upto) + 1 if upto else None])
 
-# %% ../nbs/06_backends.ipynb #b60aa981
+# %% ../nbs/06_backends.ipynb #acff1ffb
 CPU_TEXT['headers'] = r"""
 #include <algorithm>
 #include <atomic>
@@ -50,7 +50,7 @@ CPU_TEXT['headers'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #d22c62b5
+# %% ../nbs/06_backends.ipynb #0e437560
 CPU_TEXT['width'] = r"""
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #define AVX512 1
@@ -62,7 +62,7 @@ enum { W = 4 };                             // NEON, SSE2, and whatever else the
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #ecbaab21
+# %% ../nbs/06_backends.ipynb #cfbd73cc
 CPU_TEXT['registers'] = r"""
 #define INLINE inline __attribute__((always_inline))           // a call would send registers to memory
 typedef float    vf  __attribute__((vector_size(4 * W)));
@@ -81,7 +81,7 @@ static INLINE vf   vmax(vf a, vf b) { return a > b ? a : b; }
 static const float INF = std::numeric_limits<float>::infinity();
 """
 
-# %% ../nbs/06_backends.ipynb #683979a9
+# %% ../nbs/06_backends.ipynb #79266efc
 CPU_TEXT['compiler'] = r"""
 // Unrolls a short loop: an array that is only read at fixed places can live in registers.
 #if defined(__clang__)
@@ -97,7 +97,7 @@ CPU_TEXT['compiler'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #01c184b1
+# %% ../nbs/06_backends.ipynb #49e68cdc
 CPU_TEXT['lanes'] = r"""
 template <int... I> using Ints = std::integer_sequence<int, I...>;
 using Lanes = std::make_integer_sequence<int, W>;
@@ -110,7 +110,7 @@ template <int... I> static INLINE vi count(Ints<I...>) { return vi{I...}; }
 static INLINE vi iota() { return count(Lanes{}); }             // 0, 1, 2, ...
 """
 
-# %% ../nbs/06_backends.ipynb #8281c866
+# %% ../nbs/06_backends.ipynb #e3ba0123
 CPU_TEXT['transpose'] = r"""
 template <int... I> static INLINE vi low(vi a, vi b, Ints<I...>) { return SHUFFLE(a, b, I / 2 + I % 2 * W); }
 template <int... I> static INLINE vi high(vi a, vi b, Ints<I...>) {
@@ -127,7 +127,7 @@ template <int N = W> static INLINE void transpose(vi* x) {     // log2(W) perfec
 }
 """
 
-# %% ../nbs/06_backends.ipynb #ad509d18
+# %% ../nbs/06_backends.ipynb #f13bde1f
 CPU_TEXT['folds'] = r"""
 template <int K, int... I> static INLINE vf turn(vf a, Ints<I...>) { return SHUFFLE(a, a, (I + K) % W); }
 template <int K = W / 2> static INLINE float top(vf a) {       // the largest lane
@@ -140,7 +140,7 @@ template <int K = W / 2> static INLINE float total(vf a) {     // the sum of the
 }
 """
 
-# %% ../nbs/06_backends.ipynb #19358d1b
+# %% ../nbs/06_backends.ipynb #1c2c5fa1
 CPU_TEXT['exp'] = r"""
 static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest normal number: 0
   const float LOG2E = 1.44269504f, HI = 0.693359375f, LO = -2.12194440e-4f;        // ln 2 = HI + LO
@@ -157,7 +157,7 @@ static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest no
 }
 """
 
-# %% ../nbs/06_backends.ipynb #c4692924
+# %% ../nbs/06_backends.ipynb #d472bded
 CPU_TEXT['tanh'] = r"""
 static INLINE vf vtanh(vf x) {
   vi sign = (vi)x & INT32_MIN;
@@ -169,7 +169,7 @@ static INLINE vf vtanh(vf x) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #197021f0
+# %% ../nbs/06_backends.ipynb #f8019b12
 CPU_TEXT['half'] = r"""
 enum Type { F32, F16, BF16, BOOL };                            // as Python numbers them
 static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits of each lane
@@ -180,7 +180,7 @@ static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits o
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2c9c501b
+# %% ../nbs/06_backends.ipynb #50c92f17
 CPU_TEXT['widen'] = r"""
 static INLINE vf load(const char* p, Type t, long i) {         // W numbers from the i-th on
   if (t == F32) return load((const float*)p + i);
@@ -207,7 +207,7 @@ static void widen(const char* p, Type t, float* to, long n) {  // a row of n num
 }
 """
 
-# %% ../nbs/06_backends.ipynb #5943d298
+# %% ../nbs/06_backends.ipynb #2dd53dcf
 CPU_TEXT['narrow'] = r"""
 static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
   uint32_t u; memcpy(&u, &x, 4);
@@ -222,7 +222,7 @@ static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
 }
 """
 
-# %% ../nbs/06_backends.ipynb #b9f14bb4
+# %% ../nbs/06_backends.ipynb #9a842ab9
 CPU_TEXT['strip'] = r"""
 enum { T = 64 };                            // keys in a tile, dims in a chunk: every tile is T floats wide
 #if defined(AVX512) || defined(__aarch64__)
@@ -255,7 +255,7 @@ __attribute__((noinline)) static void strip(const float* a, B& b, float* c, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #eff8d8c0
+# %% ../nbs/06_backends.ipynb #6a7a50f5
 CPU_TEXT['tile'] = r"""
 struct Tile {                               // b as T x T floats in memory
   enum { RUN = 1 };
@@ -271,7 +271,7 @@ struct Tile {                               // b as T x T floats in memory
 };
 """
 
-# %% ../nbs/06_backends.ipynb #4feee34c
+# %% ../nbs/06_backends.ipynb #d0e9bc79
 CPU_TEXT['block'] = r"""
 template <int R, class B>
 static void block(const float* a, B& b, float* c, int k0, int k1, int cols, bool fresh) {
@@ -287,7 +287,7 @@ static void block(int n, const float* a, B& b, float* c, int k0, int k1, int col
 }
 """
 
-# %% ../nbs/06_backends.ipynb #35536fed
+# %% ../nbs/06_backends.ipynb #2166a09b
 CPU_TEXT['fill'] = r"""
 template <class B> static void fill(B& b, float* to, int k0, int k1, int cols) {
   for (int j = 0; j < cols; j += 2 * W) {
@@ -304,7 +304,7 @@ template <class B> static void fill(B& b, float* to, int k0, int k1, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #77585b0f
+# %% ../nbs/06_backends.ipynb #f1f05bb2
 CPU_TEXT['product'] = r"""
 // c[rows][cols] += a[rows][k0..k1) b: few rows take b's codes as they come, many share a tile filled once
 template <class B>
@@ -322,7 +322,7 @@ static void product(const float* a, B&& b, float* c, float* tile, int rows, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #461b86a9
+# %% ../nbs/06_backends.ipynb #0f797ac0
 CPU_TEXT['arrays'] = r"""
 struct Array { const char* p; long s[4]; Type type; };         // strides in bytes
 static INLINE const char* at(const Array& a, long b, long h, long n) {
@@ -334,7 +334,7 @@ struct Exact { Array k, v; };
 struct Span { long b, h, t0; int lo, hi; };                    // slots t0 + lo .. t0 + hi of a head; t0 % T = 0
 """
 
-# %% ../nbs/06_backends.ipynb #43d6760a
+# %% ../nbs/06_backends.ipynb #70dc3a4e
 CPU_TEXT['scales'] = r"""
 static INLINE long per_tile(const Packed& p) {                 // floats in a tile's scales, and room past a row
   return p.axis == -1 ? (long)T * (p.D / p.group) : (long)(T / std::min(p.group, (int)T)) * p.D + T;
@@ -364,17 +364,7 @@ static void scales(const Packed& p, const Array& a, const Span& s, float* to) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #02691368
-CPU_TEXT['across'] = r"""
-// axis -1 for keys, whose lanes are slots: [slot][n] -> [n][slot]
-static void across(const float* from, const Span& s, int n, float* to) {
-  for (int i = 0; i < n; i++) {
-    for (int j = 0; j < T; j++) to[i * T + j] = from[std::min(std::max(j, s.lo), s.hi - 1) * n + i];
-  }
-}
-"""
-
-# %% ../nbs/06_backends.ipynb #532d3019
+# %% ../nbs/06_backends.ipynb #2a26f1a9
 CPU_TEXT['decode'] = r"""
 static INLINE vf affine(vi code, vf s, vf b) { return __builtin_convertvector(code, vf) * s + b; }
 // The low BITS of each lane of C registers, all of one group
@@ -390,7 +380,7 @@ template <int BITS, int C> static INLINE void decode(const vi* c, float s, float
 }
 """
 
-# %% ../nbs/06_backends.ipynb #b1a90d32
+# %% ../nbs/06_backends.ipynb #d8c615ae
 CPU_TEXT['words'] = r"""
 typedef int32_t quad __attribute__((vector_size(16), aligned(1), may_alias));        // four words
 static INLINE vi four(const char* p, long step) {              // of each of W / 4 rows, step bytes apart
@@ -407,7 +397,7 @@ static INLINE vi four(const char* p, long step) {              // of each of W /
 }
 """
 
-# %% ../nbs/06_backends.ipynb #1baeb739
+# %% ../nbs/06_backends.ipynb #1489138b
 CPU_TEXT['words'] += r"""
 template <int... I> static INLINE vi low4(vi a, vi b, Ints<I...>) {                     // a0 b0 a1 b1 of every four lanes
   return SHUFFLE(a, b, I / 4 * 4 + I % 4 / 2 + I % 2 * W);
@@ -436,7 +426,18 @@ static INLINE void words(const char* p, long step, int j, int lo, int hi, int n,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #21aa7437
+# %% ../nbs/06_backends.ipynb #2ef3a3af
+CPU_TEXT['words'] += r"""
+static void across(const float* from, const Span& s, int n, float* to) {     // [slot][n] -> [n][slot]
+  for (int i = 0; i < n; i += 4) for (int j = 0; j < T; j += W) {
+    vi x[4];
+    words((const char*)(from + i), 4 * n, j, s.lo, s.hi, n - i, x);
+    for (int e = 0; e < 4 && i + e < n; e++) store(to + (i + e) * T + j, (vf)x[e]);
+  }
+}
+"""
+
+# %% ../nbs/06_backends.ipynb #9bba6427
 CPU_TEXT['keys'] = r"""
 // A chunk of packed keys as b[dim][slot]. Words of C W rows are transposed, then give up one code at a time.
 template <int BITS, int AXIS> struct Keys {
@@ -455,7 +456,7 @@ template <int BITS, int AXIS> struct Keys {
   }
 """
 
-# %% ../nbs/06_backends.ipynb #42289dd1
+# %% ../nbs/06_backends.ipynb #f269965a
 CPU_TEXT['keys'] += r"""
   template <int C> __attribute__((noinline)) void column(int j) {
     const long i = AXIS == -2 ? j / std::min(group, (int)T) * D : j;
@@ -468,7 +469,7 @@ CPU_TEXT['keys'] += r"""
   }
 """
 
-# %% ../nbs/06_backends.ipynb #1a7643e7
+# %% ../nbs/06_backends.ipynb #dd2d9253
 CPU_TEXT['keys'] += r"""
   struct Row {
     const vi* x; const float *s, *b; const char* ahead; int i = 0;
@@ -491,7 +492,7 @@ CPU_TEXT['keys'] += r"""
 };
 """
 
-# %% ../nbs/06_backends.ipynb #2e8576b0
+# %% ../nbs/06_backends.ipynb #59967004
 CPU_TEXT['spread'] = r"""
 // W codes that lie in a row, one to a lane; with 4 bits the next ones stand above it
 template <int BITS> static INLINE vi spread(const char* p) {
@@ -511,7 +512,7 @@ template <int BITS> static INLINE vi spread(const char* p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #72c21417
+# %% ../nbs/06_backends.ipynb #693e4ee3
 CPU_TEXT['zip'] = r"""
 template <int... I> static INLINE vf zip(vf a, Ints<I...>) { return SHUFFLE(a, a, I / 2 + I % 2 * (W / 2)); }
 template <int... I> static INLINE vf unzip(vf a, Ints<I...>) { return SHUFFLE(a, a, I % (W / 2) * 2 + I / (W / 2)); }
@@ -526,7 +527,7 @@ static INLINE vi zipped(const char* p) {    // 16 codes of 4 bits, as zip orders
 }
 """
 
-# %% ../nbs/06_backends.ipynb #97dd0640
+# %% ../nbs/06_backends.ipynb #fbe19e42
 CPU_TEXT['value_source'] = r"""
 // A chunk of packed values as b[slot][dim]: a row's codes are already side by side
 template <int BITS, int AXIS> struct Values {
@@ -547,7 +548,7 @@ template <int BITS, int AXIS> struct Values {
   }
 """
 
-# %% ../nbs/06_backends.ipynb #86d41a85
+# %% ../nbs/06_backends.ipynb #be4d8cd5
 CPU_TEXT['value_source'] += r"""
   struct Row {
     const char* p; const float *s, *b;
@@ -574,7 +575,7 @@ CPU_TEXT['value_source'] += r"""
 };
 """
 
-# %% ../nbs/06_backends.ipynb #133c2e80
+# %% ../nbs/06_backends.ipynb #19579823
 CPU_TEXT['exact'] = r"""
 static void exact_values(const Array& v, const Span& s, int d0, int nd, float* to) {       // to[slot][dim]
   const char* p = at(v, s.b, s.h, s.t0) + d0 * size(v);
@@ -591,7 +592,7 @@ static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2a25ffdd
+# %% ../nbs/06_backends.ipynb #1392f51d
 CPU_TEXT['softmax'] = r"""
 // A row of scores -> weights, in place; m and l[W] are its running maximum and sum.
 // Returns what o must be multiplied by.
@@ -611,7 +612,7 @@ static float soften(float* s, int cols, float& m, float* l) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6e23e5e2
+# %% ../nbs/06_backends.ipynb #9a897d51
 CPU_TEXT['mask'] = r"""
 static void blank(float* s, int cols, long a, long b) {        // -inf outside lanes a..b
   const int lo = (int)std::max(a, 0L), hi = (int)std::max(std::min(b, (long)cols), 0L);
@@ -630,7 +631,7 @@ static void mask_row(float* s, const char* p, long step, Type t, int a, int b) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #0c7fb036
+# %% ../nbs/06_backends.ipynb #fb9facae
 CPU_TEXT['call'] = r"""
 struct Call {
   long B, Hq, Hkv, L, N, Dk, Dv, F, R, causal, window, ring, per_row, start, length,
@@ -647,7 +648,7 @@ struct Job : Call {                         // what the tasks of one call share
 };
 """
 
-# %% ../nbs/06_backends.ipynb #1cb7d44a
+# %% ../nbs/06_backends.ipynb #541d62d1
 CPU_TEXT['segments'] = r"""
 enum Kind { PACKED, FIRST, RECENT };
 struct Segment { Kind kind; long a, b, at, col; };   // slots a..b; position: slot + at; mask column: slot + col
@@ -670,7 +671,7 @@ static int segments(const Job& t, long b, long i0, long i1, Segment* s, long* he
 }
 """
 
-# %% ../nbs/06_backends.ipynb #133a28cd
+# %% ../nbs/06_backends.ipynb #208371cb
 CPU_TEXT['finish'] = r"""
 // One row's (m, l, o) -> the output; o's chunks of T are `step` floats apart
 static void finish(const Job& t, long b, long h, long i, float m, float l, const float* o, long step) {
@@ -691,7 +692,7 @@ static void finish(const Job& t, long b, long h, long i, float m, float l, const
 }
 """
 
-# %% ../nbs/06_backends.ipynb #49956483
+# %% ../nbs/06_backends.ipynb #7b7b45d3
 CPU_TEXT['room'] = r"""
 struct Room {                               // one thread's scratch memory, kept between calls
   float* p = nullptr; long size = 0;
@@ -708,7 +709,7 @@ struct Room {                               // one thread's scratch memory, kept
 static thread_local Room room;
 """
 
-# %% ../nbs/06_backends.ipynb #d3e9dcf3
+# %% ../nbs/06_backends.ipynb #2ee6f0a4
 CPU_TEXT['worker'] = r"""
 struct Worker {                             // one task: some queries of a KV head's group, over some tiles
   const Job& t; long b, h, i0, nl, rows, here = 0;
@@ -730,7 +731,7 @@ struct Worker {                             // one task: some queries of a KV he
 };
 """
 
-# %% ../nbs/06_backends.ipynb #3b93b5ba
+# %% ../nbs/06_backends.ipynb #f2b8bbf0
 CPU_TEXT['queries'] = r"""
 void Worker::queries() {                    // q[chunk][row][T], scaled
   for (long k = 0; k < t.ck; k++) for (long r = 0; r < rows; r++) {
@@ -742,7 +743,7 @@ void Worker::queries() {                    // q[chunk][row][T], scaled
 }
 """
 
-# %% ../nbs/06_backends.ipynb #5a6eeefa
+# %% ../nbs/06_backends.ipynb #5e02a77b
 CPU_TEXT['packed'] = r"""
 // The product with a chunk of packed keys or values, whichever of the four kinds it is
 template <template <int, int> class B, class... A>
@@ -757,7 +758,7 @@ static void packed(const Packed& p, const Span& s, int d0, int nd, const float* 
 static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 """
 
-# %% ../nbs/06_backends.ipynb #1d0a1867
+# %% ../nbs/06_backends.ipynb #13e84b57
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
   if (g.kind == PACKED) {
@@ -777,7 +778,7 @@ void Worker::scores(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #35db8253
+# %% ../nbs/06_backends.ipynb #daa4cdd0
 CPU_TEXT['masked'] = r"""
 void Worker::softmax(const Segment& g, const Span& p, int cols) {
   const long pos = g.at + p.t0;             // position of lane 0
@@ -802,7 +803,7 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #3fe2cf1a
+# %% ../nbs/06_backends.ipynb #aec5f54c
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
   if (g.kind == PACKED) { scales(t.v, t.v.scales, p, vs); scales(t.v, t.v.biases, p, vb); }
@@ -819,7 +820,7 @@ void Worker::values(const Segment& g, const Span& p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2177b789
+# %% ../nbs/06_backends.ipynb #a936a59a
 CPU_TEXT['run'] = r"""
 void Worker::run(long split) {
   Segment seg[4];
@@ -837,7 +838,7 @@ void Worker::run(long split) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #d78d0132
+# %% ../nbs/06_backends.ipynb #683281ba
 CPU_TEXT['leave'] = r"""
 void Worker::leave(long split) {            // write the rows, or hand them to the merge
   for (long r = 0; r < rows; r++) {
@@ -850,7 +851,7 @@ void Worker::leave(long split) {            // write the rows, or hand them to t
 }
 """
 
-# %% ../nbs/06_backends.ipynb #04d88fdc
+# %% ../nbs/06_backends.ipynb #c04ed9bc
 CPU_TEXT['task'] = r"""
 static void task(const Job& t, long id) {   // the last block of queries sees the most keys: start with it
   const long split = id % t.splits, h = id / t.splits % t.Hkv, b = id / t.splits / t.Hkv % t.B;
@@ -860,7 +861,7 @@ static void task(const Job& t, long id) {   // the last block of queries sees th
 }
 """
 
-# %% ../nbs/06_backends.ipynb #5e55a7bf
+# %% ../nbs/06_backends.ipynb #8ae40ba5
 CPU_TEXT['merge'] = r"""
 static void merge(const Job& t, long row) {
   const long n = t.cv * T + 2;
@@ -876,7 +877,7 @@ static void merge(const Job& t, long row) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #66b8c912
+# %% ../nbs/06_backends.ipynb #4f296216
 CPU_TEXT['pool'] = r"""
 static inline void breathe() {
 #if defined(__x86_64__)
@@ -887,7 +888,7 @@ static inline void breathe() {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #a7ac1126
+# %% ../nbs/06_backends.ipynb #759edeea
 CPU_TEXT['pool'] += r"""
 struct Pool {                               // helpers that sleep between calls
   std::mutex turn, lock;                    // turn: one call at a time has the helpers
@@ -910,7 +911,7 @@ struct Pool {                               // helpers that sleep between calls
   }
 """
 
-# %% ../nbs/06_backends.ipynb #6616b5cb
+# %% ../nbs/06_backends.ipynb #d9abbc6d
 CPU_TEXT['pool'] += r"""
   void start(int want) {                    // where no more threads are to be had, go on with those that run
     try { for (; helpers < want; helpers++) std::thread(&Pool::help, this, helpers).detach(); }
@@ -935,7 +936,7 @@ CPU_TEXT['pool'] += r"""
 };
 """
 
-# %% ../nbs/06_backends.ipynb #a3c5e975
+# %% ../nbs/06_backends.ipynb #5d586632
 CPU_TEXT['pool'] += r"""
 static Pool& pool() {                       // never destroyed; a forked child has no helpers: a new one
   static std::mutex lock; static Pool* p = nullptr; static pid_t owner = 0;
@@ -945,7 +946,7 @@ static Pool& pool() {                       // never destroyed; a forked child h
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e14ee49b
+# %% ../nbs/06_backends.ipynb #46297396
 CPU_TEXT['buffer'] = r"""
 struct Buffer {                             // Python's Py_buffer
   char* buf; void* obj; long len, itemsize; int readonly, ndim;
@@ -962,7 +963,7 @@ static bool array(const Buffer& b, Array* a) {                 // false where a 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #ffd55d32
+# %% ../nbs/06_backends.ipynb #b53f9838
 CPU_TEXT['plan'] = r"""
 static void plan(Job& t, int* threads) {    // blocks of queries and splits over keys
   t.G = t.Hq / t.Hkv; t.ck = (t.Dk + T - 1) / T; t.cv = (t.Dv + T - 1) / T;
@@ -973,13 +974,13 @@ static void plan(Job& t, int* threads) {    // blocks of queries and splits over
   const long n = t.F + t.R + (t.per_row ? t.N : t.length - t.start), tasks = t.B * t.Hkv * t.blocks;
   const double work = (double)t.B * (t.Hq * t.L + 2 * t.Hkv * t.blocks) * n * (t.Dk + t.Dv);
   *threads = work < 1e6 ? 1 : (int)t.threads;                  // waking a thread costs more than that
-  const long wanted = 4L * *threads;                 // tasks, so that no thread waits long for another
+  const long wanted = 8L * *threads;                 // tasks, so that no thread waits long for another
   t.splits = *threads < 2 || tasks >= wanted ? 1
            : std::max(1L, std::min((wanted + tasks - 1) / tasks, n / (8 * T)));
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2b3662cc
+# %% ../nbs/06_backends.ipynb #02ad9d0a
 CPU_TEXT['entry'] = r"""
 // 0: done; 1: a row is not contiguous; 2: no memory
 extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {
@@ -1006,7 +1007,7 @@ extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #5277be60
+# %% ../nbs/06_backends.ipynb #60b8901a
 class _Buffer(ctypes.Structure):
     "CPython's Py_buffer"
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.c_void_p), ('len', ctypes.c_ssize_t),
@@ -1014,7 +1015,7 @@ class _Buffer(ctypes.Structure):
                 ('format', ctypes.c_char_p), ('shape', ctypes.c_void_p), ('strides', ctypes.c_void_p),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/06_backends.ipynb #b74f9d62
+# %% ../nbs/06_backends.ipynb #62b460d4
 class _CCall(ctypes.Structure):
     "The C++ text's Call"
     _fields_ = [(n, ctypes.c_int64) for n in
@@ -1022,31 +1023,31 @@ class _CCall(ctypes.Structure):
                  'kbits vbits kgroup vgroup kaxis vaxis out threads').split()]
     _fields_ += [('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
 
-# %% ../nbs/06_backends.ipynb #a1f82a32
+# %% ../nbs/06_backends.ipynb #7faf8873
 # numbered as in the text's Type
 _TYPES = {mx.float32: (0, np.float32), mx.float16: (1, np.float16), mx.bfloat16: (2, np.uint16)}
 
-# %% ../nbs/06_backends.ipynb #d11a28e1
+# %% ../nbs/06_backends.ipynb #e6a91f82
 def _c_call(c, threads):
     s, n = (0, 0) if c.per_row else (c.start, c.length)
     return _CCall(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring,
                   c.per_row, s, n, *c.bits, *c.groups, c.k.axis, c.v.axis, _TYPES[c.q.dtype][0],
                   threads, c.scale, c.softcap)
 
-# %% ../nbs/06_backends.ipynb #c6030880
+# %% ../nbs/06_backends.ipynb #1f26b9d7
 def _arrays(c):
     "The call's arrays in the text's order, None where one is absent"
     two = (None, None)
     return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks,
             *((c.start, c.length) if c.per_row else two)]
 
-# %% ../nbs/06_backends.ipynb #fb3422f4
+# %% ../nbs/06_backends.ipynb #76260113
 _take, _release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
 _take.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
 _release.argtypes, _release.restype = [ctypes.c_void_p], None
 _RECORDS_RO = 0x1c             # PyBUF_RECORDS_RO: strides and format, for reading
 
-# %% ../nbs/06_backends.ipynb #3ecee8e8
+# %% ../nbs/06_backends.ipynb #7b401650
 def _with_buffers(arrays, f):
     "f(buffers of the arrays); every buffer is given back before this returns"
     bufs, held = (_Buffer * len(arrays))(), []
@@ -1060,7 +1061,7 @@ def _with_buffers(arrays, f):
     finally:
         for p in held: _release(p)
 
-# %% ../nbs/06_backends.ipynb #8cfe46ea
+# %% ../nbs/06_backends.ipynb #2ee46c3a
 def cpu_threads():
     "Threads the CPU backend may use: TURBOQUANT_THREADS, 1 to 1024, else the processors open to this process"
     n = os.environ.get('TURBOQUANT_THREADS')
@@ -1068,20 +1069,20 @@ def cpu_threads():
     if n.isdecimal() and len(n) < 9 and 1 <= int(n) <= 1024: return int(n)
     raise ValueError(f"TURBOQUANT_THREADS is {n[:40]!r}; expected a whole number from 1 to 1024")
 
-# %% ../nbs/06_backends.ipynb #6d52242e
+# %% ../nbs/06_backends.ipynb #8a8208b8
 @functools.lru_cache(None)
 def _processors():
     "Processors open to this process"
     n = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
     return min(n, 1024)
 
-# %% ../nbs/06_backends.ipynb #a55d6051
+# %% ../nbs/06_backends.ipynb #b921acae
 @functools.lru_cache(None)
 def cpu_library(*flags):
     "The compiled text; CompilerMissing where there is no compiler, RuntimeError where it refuses"
     return compile_cpp(cpu_text(), 'sdpa_cpu', flags or cpu_flags())
 
-# %% ../nbs/06_backends.ipynb #51733338
+# %% ../nbs/06_backends.ipynb #a00f9366
 def _callers_level():
     "The stacklevel, seen from the caller, of the nearest frame outside this library and MLX"
     f, level = sys._getframe(1), 1
@@ -1089,7 +1090,7 @@ def _callers_level():
         f, level = f.f_back, level + 1
     return level
 
-# %% ../nbs/06_backends.ipynb #9f0bf30e
+# %% ../nbs/06_backends.ipynb #049ddc28
 _told = []
 
 def _without(e):
@@ -1101,7 +1102,7 @@ def _without(e):
     warnings.warn("turboquant: attention runs in MLX operations, many times slower than the C++ text: "
                   f"{e}", stacklevel=_callers_level())
 
-# %% ../nbs/06_backends.ipynb #30368550
+# %% ../nbs/06_backends.ipynb #cf505156
 def _replaced(c, arrays):
     "The call with `arrays` for its own, in the order of _arrays, absent ones left out; starts and lengths stay"
     given = iter(arrays)
@@ -1111,7 +1112,7 @@ def _replaced(c, arrays):
     return replace(c, q=q, k=k, v=v, first=c.first and (fk, fv), recent=c.recent and (rk, rv),
                    mask=mask, sinks=sinks)
 
-# %% ../nbs/06_backends.ipynb #d1a2219e
+# %% ../nbs/06_backends.ipynb #d815cc22
 def _smooth(c, arrays):
     "sdpa_ops as a function of the floating ones of `arrays`, these, and where they stand"
     at = [i for i, a in enumerate(arrays) if mx.issubdtype(a.dtype, mx.floating)]
@@ -1120,13 +1121,13 @@ def _smooth(c, arrays):
         return sdpa_ops(_replaced(c, [new.get(i, a) for i, a in enumerate(arrays)]))
     return f, [arrays[i] for i in at], at
 
-# %% ../nbs/06_backends.ipynb #fb5464c1
+# %% ../nbs/06_backends.ipynb #4018b98d
 @mx.custom_function
 def _tied(c, out, *arrays):
     "`out`, the answer to call `c`, as a differentiable function of its arrays"
     return out
 
-# %% ../nbs/06_backends.ipynb #30926025
+# %% ../nbs/06_backends.ipynb #8c659e42
 @_tied.vjp
 def _tied_vjp(given, cotangent, _):
     "Cotangents of the arrays: those of sdpa_ops"
@@ -1136,7 +1137,7 @@ def _tied_vjp(given, cotangent, _):
     zeros = mx.zeros_like                                        # for codes and boolean masks
     return (c, zeros(out), *(back[i] if i in back else zeros(a) for i, a in enumerate(arrays)))
 
-# %% ../nbs/06_backends.ipynb #937dbcf7
+# %% ../nbs/06_backends.ipynb #a94dfd5a
 @_tied.jvp
 def _tied_jvp(given, tangents):
     "The tangent of the output: that of sdpa_ops; an array that does not move has None"
@@ -1145,7 +1146,7 @@ def _tied_jvp(given, tangents):
     t = [tangents[i + 2] for i in at]
     return mx.jvp(f, xs, [mx.zeros_like(x) if d is None else d for x, d in zip(xs, t)])[1][0]
 
-# %% ../nbs/06_backends.ipynb #052e4628
+# %% ../nbs/06_backends.ipynb #689a2219
 def _evaluated(arrays):
     "Evaluate, with one wait for all; False where MLX is recording and there is nothing to evaluate"
     try: mx.eval(arrays)
@@ -1154,7 +1155,7 @@ def _evaluated(arrays):
         return False
     return True
 
-# %% ../nbs/06_backends.ipynb #3586726a
+# %% ../nbs/06_backends.ipynb #52ede830
 def _compute(c, lib, arrays):
     "The call by a compiled text; its arrays are evaluated"
     out = np.empty((c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
@@ -1167,7 +1168,7 @@ def _compute(c, lib, arrays):
     res = mx.array(out)
     return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
 
-# %% ../nbs/06_backends.ipynb #66369921
+# %% ../nbs/06_backends.ipynb #5b1b99fe
 def sdpa_cpu(c:Call,      # a checked call
              lib=None     # a compiled text; by default this machine's
             ) -> mx.array:  # (B, Hq, L, Dv) in q's dtype
@@ -1185,5 +1186,5 @@ def sdpa_cpu(c:Call,      # a checked call
     if not _evaluated(present): return sdpa_ops(c)
     return _tied(c, _compute(c, lib, arrays), *present)
 
-# %% ../nbs/06_backends.ipynb #22901e31
+# %% ../nbs/06_backends.ipynb #cc6d5b02
 BACKENDS['cpu'] = sdpa_cpu

@@ -6,17 +6,17 @@
 __all__ = ['ENCODE_METAL', 'ENCODE_CUDA', 'ENCODE_HEADER', 'ENCODE_PLACE', 'ENCODE_READ', 'ENCODE_TURN', 'ENCODE_START',
            'ENCODE_FIT', 'ENCODE_WORDS', 'ENCODE_TEXT', 'pack_launch', 'try_pack', 'pack_gpu', 'bench_pack']
 
-# %% ../nbs/06c_encode.ipynb #51b3be72
+# %% ../nbs/06c_encode.ipynb #ed09c33d
 import functools, time, warnings
 import mlx.core as mx
 
-# %% ../nbs/06c_encode.ipynb #61861a57
+# %% ../nbs/06c_encode.ipynb #686af0ab
 from .core import _kernel, _small, _types
 from .cuda import CUDA_PRELUDE
 from .fit import pack_fit
 from .packing import Packed, _check_x, _want, pack, unpack
 
-# %% ../nbs/06c_encode.ipynb #2d3ca907
+# %% ../nbs/06c_encode.ipynb #b88c605c
 def _four(x):
     "x as (B, H, N, D), without a copy where MLX needs none"
     return x.reshape(-1, *x.shape[-3:]) if x.ndim > 4 else mx.expand_dims(x, list(range(4 - x.ndim)))
@@ -33,7 +33,7 @@ def _flags(x, bits, g, axis, dtype, fit, turn, values=None, simds=4):
     return dict(AXIS=-axis, BITS=bits, GROUP=g, VALUES=values, PARTS=g//values, SIMDS=simds, FIT=int(fit), TURN=int(turn),
                 ROUNDED=int(rounded), S=dtype)
 
-# %% ../nbs/06c_encode.ipynb #ffdfbfa1
+# %% ../nbs/06c_encode.ipynb #fee4ae81
 ENCODE_METAL = """
 template <typename T> inline void read8(const device T* p, thread float* to) { for (int i = 0; i < 8; i++) to[i] = float(p[i]); }
 template <typename T> inline void read8(const constant T* p, thread float* to) { for (int i = 0; i < 8; i++) to[i] = float(p[i]); }
@@ -42,12 +42,12 @@ inline uint nearest_code(float x) { return uint(metal::rint(x)); }
 inline float quotient(float a, float b) { return metal::fast::divide(a, b); }           // a few last bits off, and quick
 """
 
-# %% ../nbs/06c_encode.ipynb #4c3eeac2
+# %% ../nbs/06c_encode.ipynb #9bbcc79a
 ENCODE_CUDA = CUDA_PRELUDE + """
 namespace metal {
   inline float min(float a, float b) { return ::fminf(a, b); }
   inline int min(int a, int b) { return a < b ? a : b; }
-  inline float abs(float x) { return ::fabsf(x); }
+  inline float fabs(float x) { return ::fabsf(x); }
   inline float saturate(float x) { return ::__saturatef(x); }
   inline float rint(float x) { return ::rintf(x); }
 }
@@ -62,7 +62,7 @@ inline uint nearest_code(float x) { return __float_as_uint(x + 12582912.0f) & 25
 inline float quotient(float a, float b) { return __fdividef(a, b); }
 """
 
-# %% ../nbs/06c_encode.ipynb #adb363e5
+# %% ../nbs/06c_encode.ipynb #0411edf0
 ENCODE_HEADER = """
 // The sum, the least and the largest over the PARTS lanes that share a group; they are NEAR lanes apart.
 template <int NEAR, int PARTS> inline float group_sum(float x) {
@@ -84,7 +84,7 @@ template <int BITS> inline uint code_of(float x, float s, float b, float r) {
 }
 """
 
-# %% ../nbs/06c_encode.ipynb #1965bbae
+# %% ../nbs/06c_encode.ipynb #e83c07a3
 ENCODE_PLACE = """
   constexpr int SHARE = 32 / PARTS, NEAR = AXIS == 2 ? SHARE : 1;       // groups a simdgroup holds; lanes from part to part
   constexpr float TOP = (1 << BITS) - 1, TINY = 6.103515625e-5f;
@@ -102,7 +102,7 @@ ENCODE_PLACE = """
   const long at = matrix / H * long(x_strides[0]) + matrix % H * long(x_strides[1]) + d0 * column;
 """
 
-# %% ../nbs/06c_encode.ipynb #e354c19a
+# %% ../nbs/06c_encode.ipynb #06b3e701
 ENCODE_READ = """
   float v[VALUES];
   if (AXIS == 2) {
@@ -124,7 +124,7 @@ ENCODE_READ = """
   }
 """
 
-# %% ../nbs/06c_encode.ipynb #bf5c1d17
+# %% ../nbs/06c_encode.ipynb #1d2d0cc2
 ENCODE_TURN = """
   if (TURN) {
     #pragma unroll
@@ -147,7 +147,7 @@ ENCODE_TURN = """
   }
 """
 
-# %% ../nbs/06c_encode.ipynb #b8103d80
+# %% ../nbs/06c_encode.ipynb #4cb787a4
 ENCODE_START = """
   float lo = v[0], hi = v[0];
   #pragma unroll
@@ -156,14 +156,14 @@ ENCODE_START = """
   float s, b;
   if (FIT) { s = metal::max((hi - lo) / TOP, TINY); b = lo; }
   else {
-    const bool low = metal::abs(lo) > metal::abs(hi);
+    const bool low = metal::fabs(lo) > metal::fabs(hi);
     const float step = metal::max((hi - lo) / TOP, 1e-7f), edge = low ? lo : hi, n = metal::rint(edge / (low ? step : -step));
     s = n != 0.0f ? edge / n : low ? step : -step; b = n != 0.0f ? edge : 0.0f;
   }
   if (ROUNDED) { s = float(S(s)); b = float(S(b)); }
 """
 
-# %% ../nbs/06c_encode.ipynb #24b32758
+# %% ../nbs/06c_encode.ipynb #1fc267ef
 ENCODE_FIT = """
   if (FIT) {
     float best = INFINITY, best_s = s, best_b = b;
@@ -189,7 +189,7 @@ ENCODE_FIT = """
   }
 """
 
-# %% ../nbs/06c_encode.ipynb #8d910871
+# %% ../nbs/06c_encode.ipynb #7e450eab
 ENCODE_WORDS = """
   if (live && part == 0) { scales[group] = S(s); biases[group] = S(b); }
   constexpr int PER = 32 / BITS;
@@ -215,7 +215,7 @@ ENCODE_WORDS = """
 """
 ENCODE_TEXT = ENCODE_PLACE + ENCODE_READ + ENCODE_TURN + ENCODE_START + ENCODE_FIT + ENCODE_WORDS
 
-# %% ../nbs/06c_encode.ipynb #bb56a48f
+# %% ../nbs/06c_encode.ipynb #61a6d00f
 def pack_launch(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6, fit=True, turn=False,
                 make, header=ENCODE_METAL, values=None, simds=4, **kw):
     """`pack_gpu` by the kernel, arguments unchecked. `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the
@@ -229,7 +229,7 @@ def pack_launch(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6,
             output_shapes=[(*lead, N, D*bits//32), few, few], output_dtypes=[mx.uint32, dtype, dtype], **kw)
     return Packed(*res, axis)
 
-# %% ../nbs/06c_encode.ipynb #b67838e9
+# %% ../nbs/06c_encode.ipynb #4927cb8d
 def _by_ops(x, *, steps=6, fit=True, turn=False, **kw):
     if turn: x = mx.hadamard_transform(x.astype(mx.float32))
     return pack_fit(x, steps=steps, **kw) if fit else pack(x, **kw)
@@ -239,7 +239,7 @@ def _trial(kw, xdtype):
     x = mx.random.normal((2, 2*kw['group_size'] - 27, 128), key=mx.random.key(kw['bits']))
     return (x + .1*mx.power(x, 5)).astype(xdtype)
 
-# %% ../nbs/06c_encode.ipynb #2af5d723
+# %% ../nbs/06c_encode.ipynb #1f55d140
 def _differs(x, p, kw):
     "What speaks against the Packed `p` of `x`, made with arguments `kw`; nothing, if all is well. Computed on the CPU"
     with mx.stream(mx.cpu):
@@ -251,7 +251,7 @@ def _differs(x, p, kw):
         share = near.astype(mx.float32).mean().item()
     return '' if ours <= 1.02*theirs and share >= .9 else f'squared error {ours:.4g} for {theirs:.4g}, {share:.0%} of the scales'
 
-# %% ../nbs/06c_encode.ipynb #0d95ae03
+# %% ../nbs/06c_encode.ipynb #a2005a22
 @functools.lru_cache(None)
 def _proven(make, header, bits, group_size, axis, dtype, xdtype, fit, turn):
     "Does the text compute right on this device? Tried once a kind"
@@ -264,7 +264,7 @@ def _proven(make, header, bits, group_size, axis, dtype, xdtype, fit, turn):
     if why: warnings.warn(f'turboquant: the packing text fails on this GPU ({why}); MLX operations pack instead', stacklevel=2)
     return not why
 
-# %% ../nbs/06c_encode.ipynb #a31e9367
+# %% ../nbs/06c_encode.ipynb #29d8129b
 @functools.lru_cache(None)
 def _gpu():
     return (mx.fast.metal_kernel, ENCODE_METAL) if mx.metal.is_available() else (mx.fast.cuda_kernel, ENCODE_CUDA)
@@ -273,7 +273,7 @@ def _platform():
     "(make, header) of MLX's default device; None on a CPU"
     return None if mx.default_device() == mx.cpu else _gpu()
 
-# %% ../nbs/06c_encode.ipynb #b3a43778
+# %% ../nbs/06c_encode.ipynb #4ef582c1
 def try_pack(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6, fit=True, turn=False):
     "`pack_gpu` of checked arguments by the kernel, or None where it cannot run: no GPU, an empty array, a text not proven, a D it cannot turn"
     p, D = _platform(), x.shape[-1]
@@ -281,7 +281,7 @@ def try_pack(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6, fi
     if not _proven(*p, bits, group_size, axis, dtype, x.dtype, fit, turn): return None
     return pack_launch(x, bits=bits, group_size=group_size, axis=axis, dtype=dtype, steps=steps, fit=fit, turn=turn, make=p[0], header=p[1])
 
-# %% ../nbs/06c_encode.ipynb #aae65b68
+# %% ../nbs/06c_encode.ipynb #42f2b87b
 def pack_gpu(
     x,                  # values, (..., N, D), float32, float16 or bfloat16, any strides
     *, bits=4,          # 4 or 8
@@ -302,7 +302,7 @@ def pack_gpu(
     p = try_pack(x, **kw)
     return _by_ops(x, **kw) if p is None else p
 
-# %% ../nbs/06c_encode.ipynb #427a3fcf
+# %% ../nbs/06c_encode.ipynb #3a61eebf
 def bench_pack(shape=(1, 16, 2048, 256), axis=-1, dtype=mx.bfloat16, calls=20, rounds=5, how=None, **kw):
     "dict(us, gb_s, first_s) of `pack_gpu`, or of the function `how`, for x of this shape: a call's time, its bytes a second, the first call's time"
     how = how or pack_gpu

@@ -70,9 +70,9 @@ readme: ## README.md from nbs/index.ipynb
 	@.ci/venv.sh dev
 	@.venv/bin/python .ci/readme.py
 
-site: ## the book as a website in _docs, without Quarto
+site: ## the book as a website in _docs; QUARTO=1 renders it with Quarto instead of smalldocs
 	@.ci/venv.sh dev
-	@.venv/bin/python -W ignore .ci/build_site.py
+	@.venv/bin/python -W ignore .ci/build_site.py $(if $(call typed,QUARTO),--quarto)
 
 check-site: ## headless Chromium over every page of _docs; ARGS="packing.html --shots shots" for some, with pictures
 	@.ci/venv.sh dev

@@ -5,23 +5,23 @@
 # %% auto #0
 __all__ = ['CPU_TEXT', 'cpu_flags', 'cpu_text', 'cpu_threads', 'cpu_library', 'sdpa_cpu']
 
-# %% ../nbs/06_backends.ipynb #5c91ba05
+# %% ../nbs/06_backends.ipynb #2dbf2da8
 import ctypes, functools, os, platform, sys, warnings
 from dataclasses import replace
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/06_backends.ipynb #488367fc
+# %% ../nbs/06_backends.ipynb #f62396f5
 from .core import BACKENDS, Call, sdpa_ops
 from .simulator import CompilerMissing, compile_cpp
 
-# %% ../nbs/06_backends.ipynb #5b6e1f7d
+# %% ../nbs/06_backends.ipynb #cb199a2e
 def cpu_flags():
     "Compiler flags for this machine: its own instruction set, threads, fused multiply-add"
     arm = platform.machine() in ('arm64', 'aarch64')
     return ['-O3', '-ffp-contract=fast', '-pthread', '-mcpu=native' if arm else '-march=native']
 
-# %% ../nbs/06_backends.ipynb #560abe39
+# %% ../nbs/06_backends.ipynb #1da9298f
 CPU_TEXT = {}
 
 def cpu_text(upto=None):
@@ -29,7 +29,7 @@ def cpu_text(upto=None):
     names = list(CPU_TEXT)
     return '\n'.join(CPU_TEXT[n] for n in names[:names.index(upto) + 1 if upto else None])
 
-# %% ../nbs/06_backends.ipynb #acff1ffb
+# %% ../nbs/06_backends.ipynb #2dbbd1c4
 CPU_TEXT['headers'] = r"""
 #include <algorithm>
 #include <atomic>
@@ -45,12 +45,15 @@ CPU_TEXT['headers'] = r"""
 #include <type_traits>
 #include <utility>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #0e437560
+# %% ../nbs/06_backends.ipynb #8619e7d6
 CPU_TEXT['width'] = r"""
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #define AVX512 1
@@ -62,7 +65,7 @@ enum { W = 4 };                             // NEON, SSE2, and whatever else the
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #cfbd73cc
+# %% ../nbs/06_backends.ipynb #618a6acb
 CPU_TEXT['registers'] = r"""
 #define INLINE inline __attribute__((always_inline))           // a call would send registers to memory
 typedef float    vf  __attribute__((vector_size(4 * W)));
@@ -81,7 +84,7 @@ static INLINE vf   vmax(vf a, vf b) { return a > b ? a : b; }
 static const float INF = std::numeric_limits<float>::infinity();
 """
 
-# %% ../nbs/06_backends.ipynb #79266efc
+# %% ../nbs/06_backends.ipynb #0b1e33eb
 CPU_TEXT['compiler'] = r"""
 // Unrolls a short loop: an array that is only read at fixed places can live in registers.
 #if defined(__clang__)
@@ -97,7 +100,7 @@ CPU_TEXT['compiler'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #49e68cdc
+# %% ../nbs/06_backends.ipynb #c0080b90
 CPU_TEXT['lanes'] = r"""
 template <int... I> using Ints = std::integer_sequence<int, I...>;
 using Lanes = std::make_integer_sequence<int, W>;
@@ -110,7 +113,7 @@ template <int... I> static INLINE vi count(Ints<I...>) { return vi{I...}; }
 static INLINE vi iota() { return count(Lanes{}); }             // 0, 1, 2, ...
 """
 
-# %% ../nbs/06_backends.ipynb #e3ba0123
+# %% ../nbs/06_backends.ipynb #07cf9dcf
 CPU_TEXT['transpose'] = r"""
 template <int... I> static INLINE vi low(vi a, vi b, Ints<I...>) { return SHUFFLE(a, b, I / 2 + I % 2 * W); }
 template <int... I> static INLINE vi high(vi a, vi b, Ints<I...>) {
@@ -127,7 +130,7 @@ template <int N = W> static INLINE void transpose(vi* x) {     // log2(W) perfec
 }
 """
 
-# %% ../nbs/06_backends.ipynb #f13bde1f
+# %% ../nbs/06_backends.ipynb #f432afe8
 CPU_TEXT['folds'] = r"""
 template <int K, int... I> static INLINE vf turn(vf a, Ints<I...>) { return SHUFFLE(a, a, (I + K) % W); }
 template <int K = W / 2> static INLINE float top(vf a) {       // the largest lane
@@ -140,7 +143,7 @@ template <int K = W / 2> static INLINE float total(vf a) {     // the sum of the
 }
 """
 
-# %% ../nbs/06_backends.ipynb #1c2c5fa1
+# %% ../nbs/06_backends.ipynb #12de882c
 CPU_TEXT['exp'] = r"""
 static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest normal number: 0
   const float LOG2E = 1.44269504f, HI = 0.693359375f, LO = -2.12194440e-4f;        // ln 2 = HI + LO
@@ -157,7 +160,7 @@ static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest no
 }
 """
 
-# %% ../nbs/06_backends.ipynb #d472bded
+# %% ../nbs/06_backends.ipynb #91411efe
 CPU_TEXT['tanh'] = r"""
 static INLINE vf vtanh(vf x) {
   vi sign = (vi)x & INT32_MIN;
@@ -169,7 +172,7 @@ static INLINE vf vtanh(vf x) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #f8019b12
+# %% ../nbs/06_backends.ipynb #797aabd1
 CPU_TEXT['half'] = r"""
 enum Type { F32, F16, BF16, BOOL };                            // as Python numbers them
 static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits of each lane
@@ -180,7 +183,7 @@ static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits o
 }
 """
 
-# %% ../nbs/06_backends.ipynb #50c92f17
+# %% ../nbs/06_backends.ipynb #49c1150a
 CPU_TEXT['widen'] = r"""
 static INLINE vf load(const char* p, Type t, long i) {         // W numbers from the i-th on
   if (t == F32) return load((const float*)p + i);
@@ -207,7 +210,7 @@ static void widen(const char* p, Type t, float* to, long n) {  // a row of n num
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2dd53dcf
+# %% ../nbs/06_backends.ipynb #9b338283
 CPU_TEXT['narrow'] = r"""
 static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
   uint32_t u; memcpy(&u, &x, 4);
@@ -222,7 +225,7 @@ static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9a842ab9
+# %% ../nbs/06_backends.ipynb #99280ffa
 CPU_TEXT['strip'] = r"""
 enum { T = 64 };                            // keys in a tile, dims in a chunk: every tile is T floats wide
 #if defined(AVX512) || defined(__aarch64__)
@@ -255,7 +258,7 @@ __attribute__((noinline)) static void strip(const float* a, B& b, float* c, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6a7a50f5
+# %% ../nbs/06_backends.ipynb #eae60663
 CPU_TEXT['tile'] = r"""
 struct Tile {                               // b as T x T floats in memory
   enum { RUN = 1 };
@@ -271,7 +274,7 @@ struct Tile {                               // b as T x T floats in memory
 };
 """
 
-# %% ../nbs/06_backends.ipynb #d0e9bc79
+# %% ../nbs/06_backends.ipynb #93eda7a9
 CPU_TEXT['block'] = r"""
 template <int R, class B>
 static void block(const float* a, B& b, float* c, int k0, int k1, int cols, bool fresh) {
@@ -287,7 +290,7 @@ static void block(int n, const float* a, B& b, float* c, int k0, int k1, int col
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2166a09b
+# %% ../nbs/06_backends.ipynb #27920fa9
 CPU_TEXT['fill'] = r"""
 template <class B> static void fill(B& b, float* to, int k0, int k1, int cols) {
   for (int j = 0; j < cols; j += 2 * W) {
@@ -304,7 +307,7 @@ template <class B> static void fill(B& b, float* to, int k0, int k1, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #f1f05bb2
+# %% ../nbs/06_backends.ipynb #affe659c
 CPU_TEXT['product'] = r"""
 // c[rows][cols] += a[rows][k0..k1) b: few rows take b's codes as they come, many share a tile filled once
 template <class B>
@@ -322,7 +325,7 @@ static void product(const float* a, B&& b, float* c, float* tile, int rows, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #0f797ac0
+# %% ../nbs/06_backends.ipynb #f4a168fb
 CPU_TEXT['arrays'] = r"""
 struct Array { const char* p; long s[4]; Type type; };         // strides in bytes
 static INLINE const char* at(const Array& a, long b, long h, long n) {
@@ -334,7 +337,7 @@ struct Exact { Array k, v; };
 struct Span { long b, h, t0; int lo, hi; };                    // slots t0 + lo .. t0 + hi of a head; t0 % T = 0
 """
 
-# %% ../nbs/06_backends.ipynb #70dc3a4e
+# %% ../nbs/06_backends.ipynb #492a4e18
 CPU_TEXT['scales'] = r"""
 static INLINE long per_tile(const Packed& p) {                 // floats in a tile's scales, and room past a row
   return p.axis == -1 ? (long)T * (p.D / p.group) : (long)(T / std::min(p.group, (int)T)) * p.D + T;
@@ -364,7 +367,7 @@ static void scales(const Packed& p, const Array& a, const Span& s, float* to) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2a26f1a9
+# %% ../nbs/06_backends.ipynb #0d793176
 CPU_TEXT['decode'] = r"""
 static INLINE vf affine(vi code, vf s, vf b) { return __builtin_convertvector(code, vf) * s + b; }
 // The low BITS of each lane of C registers, all of one group
@@ -380,7 +383,7 @@ template <int BITS, int C> static INLINE void decode(const vi* c, float s, float
 }
 """
 
-# %% ../nbs/06_backends.ipynb #d8c615ae
+# %% ../nbs/06_backends.ipynb #493848ef
 CPU_TEXT['words'] = r"""
 typedef int32_t quad __attribute__((vector_size(16), aligned(1), may_alias));        // four words
 static INLINE vi four(const char* p, long step) {              // of each of W / 4 rows, step bytes apart
@@ -397,7 +400,7 @@ static INLINE vi four(const char* p, long step) {              // of each of W /
 }
 """
 
-# %% ../nbs/06_backends.ipynb #1489138b
+# %% ../nbs/06_backends.ipynb #cad4bdef
 CPU_TEXT['words'] += r"""
 template <int... I> static INLINE vi low4(vi a, vi b, Ints<I...>) {                     // a0 b0 a1 b1 of every four lanes
   return SHUFFLE(a, b, I / 4 * 4 + I % 4 / 2 + I % 2 * W);
@@ -426,7 +429,7 @@ static INLINE void words(const char* p, long step, int j, int lo, int hi, int n,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2ef3a3af
+# %% ../nbs/06_backends.ipynb #9b6b962a
 CPU_TEXT['words'] += r"""
 static void across(const float* from, const Span& s, int n, float* to) {     // [slot][n] -> [n][slot]
   for (int i = 0; i < n; i += 4) for (int j = 0; j < T; j += W) {
@@ -437,7 +440,7 @@ static void across(const float* from, const Span& s, int n, float* to) {     // 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9bba6427
+# %% ../nbs/06_backends.ipynb #6e413ea3
 CPU_TEXT['keys'] = r"""
 // A chunk of packed keys as b[dim][slot]. Words of C W rows are transposed, then give up one code at a time.
 template <int BITS, int AXIS> struct Keys {
@@ -456,7 +459,7 @@ template <int BITS, int AXIS> struct Keys {
   }
 """
 
-# %% ../nbs/06_backends.ipynb #f269965a
+# %% ../nbs/06_backends.ipynb #1d8f4fc1
 CPU_TEXT['keys'] += r"""
   template <int C> __attribute__((noinline)) void column(int j) {
     const long i = AXIS == -2 ? j / std::min(group, (int)T) * D : j;
@@ -469,7 +472,7 @@ CPU_TEXT['keys'] += r"""
   }
 """
 
-# %% ../nbs/06_backends.ipynb #dd2d9253
+# %% ../nbs/06_backends.ipynb #8c411199
 CPU_TEXT['keys'] += r"""
   struct Row {
     const vi* x; const float *s, *b; const char* ahead; int i = 0;
@@ -492,7 +495,7 @@ CPU_TEXT['keys'] += r"""
 };
 """
 
-# %% ../nbs/06_backends.ipynb #59967004
+# %% ../nbs/06_backends.ipynb #442b7481
 CPU_TEXT['spread'] = r"""
 // W codes that lie in a row, one to a lane; with 4 bits the next ones stand above it
 template <int BITS> static INLINE vi spread(const char* p) {
@@ -512,7 +515,7 @@ template <int BITS> static INLINE vi spread(const char* p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #693e4ee3
+# %% ../nbs/06_backends.ipynb #65afbebf
 CPU_TEXT['zip'] = r"""
 template <int... I> static INLINE vf zip(vf a, Ints<I...>) { return SHUFFLE(a, a, I / 2 + I % 2 * (W / 2)); }
 template <int... I> static INLINE vf unzip(vf a, Ints<I...>) { return SHUFFLE(a, a, I % (W / 2) * 2 + I / (W / 2)); }
@@ -527,7 +530,7 @@ static INLINE vi zipped(const char* p) {    // 16 codes of 4 bits, as zip orders
 }
 """
 
-# %% ../nbs/06_backends.ipynb #fbe19e42
+# %% ../nbs/06_backends.ipynb #757484d1
 CPU_TEXT['value_source'] = r"""
 // A chunk of packed values as b[slot][dim]: a row's codes are already side by side
 template <int BITS, int AXIS> struct Values {
@@ -548,7 +551,7 @@ template <int BITS, int AXIS> struct Values {
   }
 """
 
-# %% ../nbs/06_backends.ipynb #be4d8cd5
+# %% ../nbs/06_backends.ipynb #a407278f
 CPU_TEXT['value_source'] += r"""
   struct Row {
     const char* p; const float *s, *b;
@@ -575,7 +578,7 @@ CPU_TEXT['value_source'] += r"""
 };
 """
 
-# %% ../nbs/06_backends.ipynb #19579823
+# %% ../nbs/06_backends.ipynb #0d860a75
 CPU_TEXT['exact'] = r"""
 static void exact_values(const Array& v, const Span& s, int d0, int nd, float* to) {       // to[slot][dim]
   const char* p = at(v, s.b, s.h, s.t0) + d0 * size(v);
@@ -592,7 +595,7 @@ static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #1392f51d
+# %% ../nbs/06_backends.ipynb #5869fca5
 CPU_TEXT['softmax'] = r"""
 // A row of scores -> weights, in place; m and l[W] are its running maximum and sum.
 // Returns what o must be multiplied by.
@@ -612,7 +615,7 @@ static float soften(float* s, int cols, float& m, float* l) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9a897d51
+# %% ../nbs/06_backends.ipynb #46c6f3e4
 CPU_TEXT['mask'] = r"""
 static void blank(float* s, int cols, long a, long b) {        // -inf outside lanes a..b
   const int lo = (int)std::max(a, 0L), hi = (int)std::max(std::min(b, (long)cols), 0L);
@@ -631,7 +634,7 @@ static void mask_row(float* s, const char* p, long step, Type t, int a, int b) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #fb9facae
+# %% ../nbs/06_backends.ipynb #47bdb9b2
 CPU_TEXT['call'] = r"""
 struct Call {
   long B, Hq, Hkv, L, N, Dk, Dv, F, R, causal, window, ring, per_row, start, length,
@@ -648,7 +651,7 @@ struct Job : Call {                         // what the tasks of one call share
 };
 """
 
-# %% ../nbs/06_backends.ipynb #541d62d1
+# %% ../nbs/06_backends.ipynb #59559712
 CPU_TEXT['segments'] = r"""
 enum Kind { PACKED, FIRST, RECENT };
 struct Segment { Kind kind; long a, b, at, col; };   // slots a..b; position: slot + at; mask column: slot + col
@@ -671,7 +674,7 @@ static int segments(const Job& t, long b, long i0, long i1, Segment* s, long* he
 }
 """
 
-# %% ../nbs/06_backends.ipynb #208371cb
+# %% ../nbs/06_backends.ipynb #205dbf84
 CPU_TEXT['finish'] = r"""
 // One row's (m, l, o) -> the output; o's chunks of T are `step` floats apart
 static void finish(const Job& t, long b, long h, long i, float m, float l, const float* o, long step) {
@@ -692,7 +695,7 @@ static void finish(const Job& t, long b, long h, long i, float m, float l, const
 }
 """
 
-# %% ../nbs/06_backends.ipynb #7b7b45d3
+# %% ../nbs/06_backends.ipynb #93ea024d
 CPU_TEXT['room'] = r"""
 struct Room {                               // one thread's scratch memory, kept between calls
   float* p = nullptr; long size = 0;
@@ -709,7 +712,7 @@ struct Room {                               // one thread's scratch memory, kept
 static thread_local Room room;
 """
 
-# %% ../nbs/06_backends.ipynb #2ee6f0a4
+# %% ../nbs/06_backends.ipynb #cdbfd456
 CPU_TEXT['worker'] = r"""
 struct Worker {                             // one task: some queries of a KV head's group, over some tiles
   const Job& t; long b, h, i0, nl, rows, here = 0;
@@ -731,7 +734,7 @@ struct Worker {                             // one task: some queries of a KV he
 };
 """
 
-# %% ../nbs/06_backends.ipynb #f2b8bbf0
+# %% ../nbs/06_backends.ipynb #9d22b532
 CPU_TEXT['queries'] = r"""
 void Worker::queries() {                    // q[chunk][row][T], scaled
   for (long k = 0; k < t.ck; k++) for (long r = 0; r < rows; r++) {
@@ -743,7 +746,7 @@ void Worker::queries() {                    // q[chunk][row][T], scaled
 }
 """
 
-# %% ../nbs/06_backends.ipynb #5e02a77b
+# %% ../nbs/06_backends.ipynb #e28c3f29
 CPU_TEXT['packed'] = r"""
 // The product with a chunk of packed keys or values, whichever of the four kinds it is
 template <template <int, int> class B, class... A>
@@ -758,7 +761,7 @@ static void packed(const Packed& p, const Span& s, int d0, int nd, const float* 
 static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 """
 
-# %% ../nbs/06_backends.ipynb #13e84b57
+# %% ../nbs/06_backends.ipynb #184be4e4
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
   if (g.kind == PACKED) {
@@ -778,7 +781,7 @@ void Worker::scores(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #daa4cdd0
+# %% ../nbs/06_backends.ipynb #7a5d357c
 CPU_TEXT['masked'] = r"""
 void Worker::softmax(const Segment& g, const Span& p, int cols) {
   const long pos = g.at + p.t0;             // position of lane 0
@@ -803,7 +806,7 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #aec5f54c
+# %% ../nbs/06_backends.ipynb #1810425d
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
   if (g.kind == PACKED) { scales(t.v, t.v.scales, p, vs); scales(t.v, t.v.biases, p, vb); }
@@ -820,7 +823,7 @@ void Worker::values(const Segment& g, const Span& p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #a936a59a
+# %% ../nbs/06_backends.ipynb #09943601
 CPU_TEXT['run'] = r"""
 void Worker::run(long split) {
   Segment seg[4];
@@ -838,7 +841,7 @@ void Worker::run(long split) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #683281ba
+# %% ../nbs/06_backends.ipynb #af9e98a4
 CPU_TEXT['leave'] = r"""
 void Worker::leave(long split) {            // write the rows, or hand them to the merge
   for (long r = 0; r < rows; r++) {
@@ -851,7 +854,7 @@ void Worker::leave(long split) {            // write the rows, or hand them to t
 }
 """
 
-# %% ../nbs/06_backends.ipynb #c04ed9bc
+# %% ../nbs/06_backends.ipynb #6aca4d3c
 CPU_TEXT['task'] = r"""
 static void task(const Job& t, long id) {   // the last block of queries sees the most keys: start with it
   const long split = id % t.splits, h = id / t.splits % t.Hkv, b = id / t.splits / t.Hkv % t.B;
@@ -861,7 +864,7 @@ static void task(const Job& t, long id) {   // the last block of queries sees th
 }
 """
 
-# %% ../nbs/06_backends.ipynb #8ae40ba5
+# %% ../nbs/06_backends.ipynb #dbd5a60b
 CPU_TEXT['merge'] = r"""
 static void merge(const Job& t, long row) {
   const long n = t.cv * T + 2;
@@ -877,7 +880,30 @@ static void merge(const Job& t, long row) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #4f296216
+# %% ../nbs/06_backends.ipynb #fe3d737d
+CPU_TEXT['aside'] = r"""
+static int processor() {                    // where this thread runs now; -1: the system does not tell
+#if defined(__linux__)
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
+static void step_aside(int busy) {          // leave the processor `busy`, if others are open to this thread
+#if defined(__linux__)
+  if (busy < 0 || busy != processor()) return;
+  static thread_local cpu_set_t open;
+  static thread_local const bool known = !sched_getaffinity(0, sizeof open, &open);
+  cpu_set_t others = open;
+  CPU_CLR(busy, &others);
+  if (known && CPU_COUNT(&others)) sched_setaffinity(0, sizeof others, &others);
+#else
+  (void)busy;
+#endif
+}
+"""
+
+# %% ../nbs/06_backends.ipynb #4bcd2957
 CPU_TEXT['pool'] = r"""
 static inline void breathe() {
 #if defined(__x86_64__)
@@ -888,13 +914,13 @@ static inline void breathe() {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #759edeea
+# %% ../nbs/06_backends.ipynb #7210de5a
 CPU_TEXT['pool'] += r"""
 struct Pool {                               // helpers that sleep between calls
   std::mutex turn, lock;                    // turn: one call at a time has the helpers
   std::condition_variable wake, done;
   std::atomic<long> round{0}, next{0}, active{0};
-  const Job* job = nullptr; long count = 0; int helpers = 0, limit = 0; bool open = false;
+  const Job* job = nullptr; long count = 0; int helpers = 0, limit = 0; bool open = false; int caller = -1;
   void work(const Job* t, long n) { for (long i; (i = next.fetch_add(1)) < n;) task(*t, i); }
   void help(int id) {
     for (long seen = 0;;) {
@@ -904,14 +930,14 @@ struct Pool {                               // helpers that sleep between calls
       seen = round.load();
       if (!open || id >= limit) continue;   // woke too late, or not needed
       active++;
-      const Job* t = job; const long n = count;
-      hold.unlock(); work(t, n); hold.lock();
+      const Job* t = job; const long n = count; const int busy = caller;
+      hold.unlock(); step_aside(busy); work(t, n); hold.lock();
       if (--active == 0) done.notify_one();
     }
   }
 """
 
-# %% ../nbs/06_backends.ipynb #d9abbc6d
+# %% ../nbs/06_backends.ipynb #ad76978e
 CPU_TEXT['pool'] += r"""
   void start(int want) {                    // where no more threads are to be had, go on with those that run
     try { for (; helpers < want; helpers++) std::thread(&Pool::help, this, helpers).detach(); }
@@ -924,7 +950,7 @@ CPU_TEXT['pool'] += r"""
       std::lock_guard<std::mutex> hold(lock);
       limit = (int)std::min((long)threads, n) - 1;             // the caller works too
       start(limit);
-      job = &t; count = n; next = 0; open = true; round++;
+      job = &t; count = n; next = 0; open = true; caller = processor(); round++;
     }
     wake.notify_all();
     work(&t, n);
@@ -936,7 +962,7 @@ CPU_TEXT['pool'] += r"""
 };
 """
 
-# %% ../nbs/06_backends.ipynb #5d586632
+# %% ../nbs/06_backends.ipynb #a6f923fc
 CPU_TEXT['pool'] += r"""
 static Pool& pool() {                       // never destroyed; a forked child has no helpers: a new one
   static std::mutex lock; static Pool* p = nullptr; static pid_t owner = 0;
@@ -946,7 +972,7 @@ static Pool& pool() {                       // never destroyed; a forked child h
 }
 """
 
-# %% ../nbs/06_backends.ipynb #46297396
+# %% ../nbs/06_backends.ipynb #50d76544
 CPU_TEXT['buffer'] = r"""
 struct Buffer {                             // Python's Py_buffer
   char* buf; void* obj; long len, itemsize; int readonly, ndim;
@@ -963,7 +989,7 @@ static bool array(const Buffer& b, Array* a) {                 // false where a 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #b53f9838
+# %% ../nbs/06_backends.ipynb #f15cd234
 CPU_TEXT['plan'] = r"""
 static void plan(Job& t, int* threads) {    // blocks of queries and splits over keys
   t.G = t.Hq / t.Hkv; t.ck = (t.Dk + T - 1) / T; t.cv = (t.Dv + T - 1) / T;
@@ -980,7 +1006,7 @@ static void plan(Job& t, int* threads) {    // blocks of queries and splits over
 }
 """
 
-# %% ../nbs/06_backends.ipynb #02ad9d0a
+# %% ../nbs/06_backends.ipynb #91b5940d
 CPU_TEXT['entry'] = r"""
 // 0: done; 1: a row is not contiguous; 2: no memory
 extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {
@@ -1007,7 +1033,7 @@ extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #60b8901a
+# %% ../nbs/06_backends.ipynb #7c281684
 class _Buffer(ctypes.Structure):
     "CPython's Py_buffer"
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.c_void_p), ('len', ctypes.c_ssize_t),
@@ -1015,7 +1041,7 @@ class _Buffer(ctypes.Structure):
                 ('format', ctypes.c_char_p), ('shape', ctypes.c_void_p), ('strides', ctypes.c_void_p),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/06_backends.ipynb #62b460d4
+# %% ../nbs/06_backends.ipynb #50c0a9f2
 class _CCall(ctypes.Structure):
     "The C++ text's Call"
     _fields_ = [(n, ctypes.c_int64) for n in
@@ -1023,31 +1049,31 @@ class _CCall(ctypes.Structure):
                  'kbits vbits kgroup vgroup kaxis vaxis out threads').split()]
     _fields_ += [('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
 
-# %% ../nbs/06_backends.ipynb #7faf8873
+# %% ../nbs/06_backends.ipynb #d9444c11
 # numbered as in the text's Type
 _TYPES = {mx.float32: (0, np.float32), mx.float16: (1, np.float16), mx.bfloat16: (2, np.uint16)}
 
-# %% ../nbs/06_backends.ipynb #e6a91f82
+# %% ../nbs/06_backends.ipynb #8a2513c3
 def _c_call(c, threads):
     s, n = (0, 0) if c.per_row else (c.start, c.length)
     return _CCall(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring,
                   c.per_row, s, n, *c.bits, *c.groups, c.k.axis, c.v.axis, _TYPES[c.q.dtype][0],
                   threads, c.scale, c.softcap)
 
-# %% ../nbs/06_backends.ipynb #1f26b9d7
+# %% ../nbs/06_backends.ipynb #cdbe48b6
 def _arrays(c):
     "The call's arrays in the text's order, None where one is absent"
     two = (None, None)
     return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks,
             *((c.start, c.length) if c.per_row else two)]
 
-# %% ../nbs/06_backends.ipynb #76260113
+# %% ../nbs/06_backends.ipynb #38b23f09
 _take, _release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
 _take.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
 _release.argtypes, _release.restype = [ctypes.c_void_p], None
 _RECORDS_RO = 0x1c             # PyBUF_RECORDS_RO: strides and format, for reading
 
-# %% ../nbs/06_backends.ipynb #7b401650
+# %% ../nbs/06_backends.ipynb #b171def3
 def _with_buffers(arrays, f):
     "f(buffers of the arrays); every buffer is given back before this returns"
     bufs, held = (_Buffer * len(arrays))(), []
@@ -1061,7 +1087,7 @@ def _with_buffers(arrays, f):
     finally:
         for p in held: _release(p)
 
-# %% ../nbs/06_backends.ipynb #2ee46c3a
+# %% ../nbs/06_backends.ipynb #8f6b6f2f
 def cpu_threads():
     "Threads the CPU backend may use: TURBOQUANT_THREADS, 1 to 1024, else the processors open to this process"
     n = os.environ.get('TURBOQUANT_THREADS')
@@ -1069,20 +1095,20 @@ def cpu_threads():
     if n.isdecimal() and len(n) < 9 and 1 <= int(n) <= 1024: return int(n)
     raise ValueError(f"TURBOQUANT_THREADS is {n[:40]!r}; expected a whole number from 1 to 1024")
 
-# %% ../nbs/06_backends.ipynb #8a8208b8
+# %% ../nbs/06_backends.ipynb #ab5d27e8
 @functools.lru_cache(None)
 def _processors():
     "Processors open to this process"
     n = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
     return min(n, 1024)
 
-# %% ../nbs/06_backends.ipynb #b921acae
+# %% ../nbs/06_backends.ipynb #54039359
 @functools.lru_cache(None)
 def cpu_library(*flags):
     "The compiled text; CompilerMissing where there is no compiler, RuntimeError where it refuses"
     return compile_cpp(cpu_text(), 'sdpa_cpu', flags or cpu_flags())
 
-# %% ../nbs/06_backends.ipynb #a00f9366
+# %% ../nbs/06_backends.ipynb #f75c4b3c
 def _callers_level():
     "The stacklevel, seen from the caller, of the nearest frame outside this library and MLX"
     f, level = sys._getframe(1), 1
@@ -1090,7 +1116,7 @@ def _callers_level():
         f, level = f.f_back, level + 1
     return level
 
-# %% ../nbs/06_backends.ipynb #049ddc28
+# %% ../nbs/06_backends.ipynb #6e1cc29a
 _told = []
 
 def _without(e):
@@ -1102,7 +1128,7 @@ def _without(e):
     warnings.warn("turboquant: attention runs in MLX operations, many times slower than the C++ text: "
                   f"{e}", stacklevel=_callers_level())
 
-# %% ../nbs/06_backends.ipynb #cf505156
+# %% ../nbs/06_backends.ipynb #bed53eea
 def _replaced(c, arrays):
     "The call with `arrays` for its own, in the order of _arrays, absent ones left out; starts and lengths stay"
     given = iter(arrays)
@@ -1112,7 +1138,7 @@ def _replaced(c, arrays):
     return replace(c, q=q, k=k, v=v, first=c.first and (fk, fv), recent=c.recent and (rk, rv),
                    mask=mask, sinks=sinks)
 
-# %% ../nbs/06_backends.ipynb #d815cc22
+# %% ../nbs/06_backends.ipynb #c3825685
 def _smooth(c, arrays):
     "sdpa_ops as a function of the floating ones of `arrays`, these, and where they stand"
     at = [i for i, a in enumerate(arrays) if mx.issubdtype(a.dtype, mx.floating)]
@@ -1121,13 +1147,13 @@ def _smooth(c, arrays):
         return sdpa_ops(_replaced(c, [new.get(i, a) for i, a in enumerate(arrays)]))
     return f, [arrays[i] for i in at], at
 
-# %% ../nbs/06_backends.ipynb #4018b98d
+# %% ../nbs/06_backends.ipynb #b8bf0d3a
 @mx.custom_function
 def _tied(c, out, *arrays):
     "`out`, the answer to call `c`, as a differentiable function of its arrays"
     return out
 
-# %% ../nbs/06_backends.ipynb #8c659e42
+# %% ../nbs/06_backends.ipynb #e855b107
 @_tied.vjp
 def _tied_vjp(given, cotangent, _):
     "Cotangents of the arrays: those of sdpa_ops"
@@ -1137,7 +1163,7 @@ def _tied_vjp(given, cotangent, _):
     zeros = mx.zeros_like                                        # for codes and boolean masks
     return (c, zeros(out), *(back[i] if i in back else zeros(a) for i, a in enumerate(arrays)))
 
-# %% ../nbs/06_backends.ipynb #a94dfd5a
+# %% ../nbs/06_backends.ipynb #018fb48b
 @_tied.jvp
 def _tied_jvp(given, tangents):
     "The tangent of the output: that of sdpa_ops; an array that does not move has None"
@@ -1146,7 +1172,7 @@ def _tied_jvp(given, tangents):
     t = [tangents[i + 2] for i in at]
     return mx.jvp(f, xs, [mx.zeros_like(x) if d is None else d for x, d in zip(xs, t)])[1][0]
 
-# %% ../nbs/06_backends.ipynb #689a2219
+# %% ../nbs/06_backends.ipynb #a35b7a79
 def _evaluated(arrays):
     "Evaluate, with one wait for all; False where MLX is recording and there is nothing to evaluate"
     try: mx.eval(arrays)
@@ -1155,7 +1181,7 @@ def _evaluated(arrays):
         return False
     return True
 
-# %% ../nbs/06_backends.ipynb #52ede830
+# %% ../nbs/06_backends.ipynb #c51618b4
 def _compute(c, lib, arrays):
     "The call by a compiled text; its arrays are evaluated"
     out = np.empty((c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
@@ -1168,7 +1194,7 @@ def _compute(c, lib, arrays):
     res = mx.array(out)
     return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
 
-# %% ../nbs/06_backends.ipynb #5b1b99fe
+# %% ../nbs/06_backends.ipynb #61210a0c
 def sdpa_cpu(c:Call,      # a checked call
              lib=None     # a compiled text; by default this machine's
             ) -> mx.array:  # (B, Hq, L, Dv) in q's dtype
@@ -1186,5 +1212,5 @@ def sdpa_cpu(c:Call,      # a checked call
     if not _evaluated(present): return sdpa_ops(c)
     return _tied(c, _compute(c, lib, arrays), *present)
 
-# %% ../nbs/06_backends.ipynb #cc6d5b02
+# %% ../nbs/06_backends.ipynb #6cb8dfdc
 BACKENDS['cpu'] = sdpa_cpu

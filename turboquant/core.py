@@ -785,9 +785,7 @@ def _types(*arrays): return '_'.join([_type(x.dtype) for x in arrays])
 
 # %% ../nbs/04_sdpa_int4.ipynb #5944baf4
 @functools.lru_cache(1024)
-def _small(dtype, *xs):
-    a = mx.array(xs, dtype=dtype); mx.eval(a)
-    return a
+def _small(dtype, *xs): return mx.array(xs, dtype=dtype)        # not evaluated: that would wait for all that is queued
 
 def _arrays(c):
     "The large inputs of the first pass, in the order of its names; absent parts are one zero"

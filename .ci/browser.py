@@ -95,7 +95,7 @@ class Browser:
 
     def screenshot(self, file, full=True, limit=6000):
         "A PNG of the window; or of the whole page, in pieces of at most `limit` pixels: NAME.png, NAME-2.png, ..."
-        def shoot(to, **clip): Path(to).write_bytes(base64.b64decode(self.call('Page.captureScreenshot', format='png', **clip)['data']))
+        def shoot(to, **clip): Path(to).write_bytes(base64.b64decode(self.call('Page.captureScreenshot', 300, format='png', **clip)['data']))
         if not full: return shoot(file)
         s, file = self.call('Page.getLayoutMetrics')['cssContentSize'], Path(file)
         for i, y in enumerate(range(0, int(s['height']), limit)):

@@ -5,7 +5,7 @@ themes and both widths. Per page: no error on the console and no failed request 
 leads somewhere, every image has its text and loads, no sideways scroll at 390 and 1280 pixels, both themes render with text that can
 be read, formulas and references are resolved, and each interactive figure moves with each of its controls. The last line is
 `N passed, M failed`."""
-import argparse, functools, http.server, re, sys, threading, time
+import argparse, functools, http.server, json, re, sys, threading, time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from browser import Browser, BrowserError
@@ -44,7 +44,7 @@ return { links: [...document.querySelectorAll('a[href]')].map(a => [a.href, a.ge
   drawings: [...main.querySelectorAll('svg')].filter(s => seen(s) && !s.closest('[aria-hidden=true], [aria-label], [role=presentation], button, a, .katex') && !s.querySelector('title')).length,
   buttons: [...document.querySelectorAll('button, a, input, select')].filter(b => seen(b) && !(b.textContent.trim() || b.ariaLabel || b.title ||
     b.querySelector('img[alt], [aria-label]') || (b.labels && b.labels.length) || b.placeholder)).map(b => b.outerHTML.slice(0, 90)),
-  h1: document.querySelectorAll('h1').length, left, math: document.querySelectorAll('.katex').length,
+  notebook: [...document.querySelectorAll('a[download]')].map(a => a.getAttribute('href')), h1: document.querySelectorAll('h1').length, left, math: document.querySelectorAll('.katex').length,
   mathErrors: [...document.querySelectorAll('.katex-error')].map(e => e.title || e.textContent) } })()"""
 
 # What sticks out on the right: pixels to scroll, and what of the text's column is cut off; elements inside a box that scrolls do not count
@@ -188,10 +188,30 @@ def main():
         if not a.pages:
             b.size(1280); b.open(f'{host}{PREFIX}index.html')
             report('index.html', 'search', search(b))
+    if not a.pages:
+        report('site', 'notebooks to download', downloads({n for f in found.values() for n in f['notebook']}))
+        report('site', 'llms.txt', texts())
     report('site', 'other hosts asked', [h for h in away if h != 'cdn.jsdelivr.net'])
     print(f'{len(want)} pages, {moves} controls moved; other hosts asked: {", ".join(sorted(away)) or "none"}')
     print(report.line)
     return int(report.bad > 0)
+
+def downloads(offered):
+    "Faults of the notebooks that pages offer: each is there, is a notebook, and its first code installs the library"
+    there = {f'notebooks/{f.name}' for f in (DOCS/'notebooks').glob('*.ipynb')}
+    yield from (f'{n}: on no page' for n in sorted(there - offered))
+    if not there: yield 'none'
+    for n in sorted(there):
+        code = next(c for c in json.loads((DOCS/n).read_text())['cells'] if c['cell_type'] == 'code')
+        if '%pip install' not in ''.join(code['source']): yield f'{n}: its first code cell installs nothing'
+
+def texts():
+    "Faults of llms.txt and the pages as text: each link leads to a page, no page carries pictures as text"
+    links = re.findall(r'\]\(\S*?([\w-]+\.llms\.md)\)', (DOCS/'llms.txt').read_text())
+    yield from (f'{l}: no such file' for l in links if not (DOCS/l).is_file())
+    for f in DOCS.glob('*.llms.md'):
+        if f.name not in links: yield f'{f.name}: not in llms.txt'
+        if 'base64,' in f.read_text(): yield f'{f.name}: a picture as text'
 
 def search(b):
     "Faults of the search box: typing a word of the book must bring pages"

@@ -2,7 +2,7 @@
 SHELL = /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat serve test fuzz load ordeals lab export readme site check-site check-lab dist reference clean
+.PHONY: help chat serve test fuzz fuzz-kernels load ordeals lab export readme site check-site check-lab dist reference clean
 
 # What is typed after `make chat` goes to the program through the environment, read by neither make nor the shell: quotes,
 # dollars and apostrophes in PROMPT arrive as they are. Only what is typed counts, not a variable that happens to be set.
@@ -49,6 +49,10 @@ test: ## run every notebook and the hygiene checks; NB="nbs/01*.ipynb" for some,
 fuzz: ## thousands of random programs on the caches, the C++ text under sanitizers; ARGS="--examples 5000 --seed 1"
 	@.ci/venv.sh chat dev $(extras)
 	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz fuzz "$$@"
+
+fuzz-kernels: ## 2,000 random attention calls here and 100 in the Metal simulator, against float64; ARGS="--cases 100 --simulator 10"
+	@.ci/venv.sh chat dev $(extras)
+	@eval "set -- $$TQ_ARGS"; .venv/bin/turboquant-bench fuzz "$$@"
 
 load: ## sixteen streams on the server for ten minutes; ARGS="--seconds 60 --streams 4"
 	@.ci/venv.sh chat dev $(extras)

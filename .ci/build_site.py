@@ -163,6 +163,7 @@ def told(text, titled):
     "A `show_doc`'s output without a heading that the chapter has already, and without italics that end in mid-sentence"
     if (m := re.search(r'^#+ ([\w.]+)$', text, re.M)) and m[1] in titled:
         text = re.sub(r'\A---\s*', '', text.replace(m[0], '', 1))
+    text = re.sub(r'^#+ .*', lambda h: h[0].replace('__', r'\_\_'), text, flags=re.M)   # no bold type in `Model.__call__`
     text = text.replace('*Call self as a function.*', '')    # what Python says of a class's methods that say nothing
     return re.sub(r'^\*(.*)\*\n(?=\S)', r'\1\n', text, flags=re.M)
 

@@ -211,7 +211,7 @@ def texts():
     yield from (f'{l}: no such file' for l in links if not (DOCS/l).is_file())
     for f in DOCS.glob('*.llms.md'):
         if f.name not in links: yield f'{f.name}: not in llms.txt'
-        if 'base64,' in f.read_text(): yield f'{f.name}: a picture as text'
+        if re.search(r'base64,[\w+/]{200}', f.read_text()): yield f'{f.name}: a picture as text'
 
 def search(b):
     "Faults of the search box: typing a word of the book must bring pages"

@@ -19,7 +19,7 @@ extras = $(if $(filter mkl,$(call typed,BLAS)),mkl)
 export PYTHON
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-14s %s\n' "$$a" "$$b"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-16s %s\n' "$$a" "$$b"; done
 
 # `set -m` makes the chat a job of its own: Ctrl-C reaches it and not make.
 chat: ## talk to a model; PROMPT="..." answers once; also MODEL=, KV=, BLAS=mkl, ARGS="--temp 0.7 ..."
@@ -62,9 +62,11 @@ ordeals: ## killed saves, full disks, broken files, rude clients
 	@.ci/venv.sh chat dev $(extras)
 	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz ordeals "$$@"
 
-lab: ## JupyterLab on the notebooks
+lab: ## JupyterLab on the notebooks, at the first chapter; ARGS="--no-browser 05_simulator.ipynb" and the like
 	@.ci/venv.sh chat dev $(extras)
-	@eval "set -- $$TQ_ARGS"; cd nbs && exec ../.venv/bin/jupyter lab "$$@"
+	@eval "set -- $$TQ_ARGS"; [ $$# -gt 0 ] || set -- 01_packing.ipynb; \
+	[ "$$(id -u)" != 0 ] || set -- --allow-root "$$@"; \
+	cd nbs && exec ../.venv/bin/jupyter lab "$$@"
 
 export: ## write the modules from the notebooks, clean the notebooks, render README.md
 	@.ci/venv.sh dev

@@ -8,22 +8,22 @@ __all__ = ['FLASH_COMMON', 'FLASH_WORDS', 'FLASH_PLACE', 'FLASH_UNPACK', 'FLASH_
            'FLASH_HOPPER', 'prefill_work', 'wgmma', 'settle', 'flash_header', 'flash_body', 'flash_shared',
            'flash_fits', 'flash_plan', 'flash_flags', 'sdpa_flash', 'has_wgmma', 'sdpa_cuda_any', 'bench_chunk', 'main']
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #0e0e0dc5
-import argparse, functools, hashlib, json, time, warnings
+# %% ../nbs/07a_nvidia_prefill.ipynb #e9b67ac6
+import argparse, functools, hashlib, json, re, sys, time, warnings
 import mlx.core as mx
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #d58a8c89
+# %% ../nbs/07a_nvidia_prefill.ipynb #8f4ecf4a
 from .core import BACKENDS, _INPUTS, _inputs, _small, _types, check, merge_launch, once, sdpa_ops
 from .cuda import CUDA_PRELUDE, lean_kernel
 from .packing import pack, unpack
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #f6eeb293
+# %% ../nbs/07a_nvidia_prefill.ipynb #00418eda
 def prefill_work(L, N, Hq, D, window=0):
     "Floating-point operations of causal attention of L queries, the last of N keys, over Hq heads of D dims"
     seen = sum(min(N - L + i + 1, window or N) for i in range(L))
     return 4 * Hq * D * seen
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #15bc591f
+# %% ../nbs/07a_nvidia_prefill.ipynb #6eb34920
 FLASH_COMMON = r"""
 typedef unsigned int uint;
 typedef unsigned short ushort;
@@ -46,7 +46,7 @@ DEVICE void meet(int id, int n) { asm volatile("bar.sync %0, %1;" :: "r"(id), "r
 DEVICE void tell(int id, int n) { asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(n) : "memory"); }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #a0ef8f90
+# %% ../nbs/07a_nvidia_prefill.ipynb #27f7059a
 FLASH_WORDS = r"""
 // Eight 16-bit numbers, as four words; float32 is rounded on the way.
 template <class S> DEVICE uint4 eight(const S* from, int step, bool whole) {
@@ -90,14 +90,14 @@ template <int BITS, int n> DEVICE void codes(const uint* w, uint (&h)[n][4]) {
 }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #97e3ecc3
+# %% ../nbs/07a_nvidia_prefill.ipynb #9d9e7b57
 FLASH_PLACE = r"""
 // Where chunk c (8 dims) of row r lies in a tile of 64-dim panels of `rows` rows: 128-byte rows, their 16-byte chunks swizzled.
 DEVICE int place(int rows, int r, int c) { return ((c >> 3) * rows + r) * 64 + ((c ^ r) & 7) * 8; }
 
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #26814f8f
+# %% ../nbs/07a_nvidia_prefill.ipynb #9b7cd9df
 FLASH_UNPACK = r"""
 #define GROUP_ENDS asm volatile("cp.async.commit_group;" ::: "memory");
 #define GROUPS_LEFT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory");
@@ -211,7 +211,7 @@ template <int D, int BITS, int AXIS, int GROUP, int THREADS, int RING, int BOXED
 
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #24ae9c60
+# %% ../nbs/07a_nvidia_prefill.ipynb #6564b34b
 FLASH_EXACT = r"""
 // Keys or values that were never packed: 64 rows from row n0 on, zeros from row j1 on.
 template <int D, int THREADS, class S> DEVICE void exact(__half* to, const S* from, int sn, int sd, int n0, int j1, int p) {
@@ -225,7 +225,7 @@ template <int D, int THREADS, class S> DEVICE void exact(__half* to, const S* fr
 }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #8113632b
+# %% ../nbs/07a_nvidia_prefill.ipynb #90fe26d3
 FLASH_SETUP = r"""
   constexpr int CONS = 64 * 2 * 2, PT = 128, ALL = CONS + PT;      // threads that multiply, that unpack, both
   constexpr int WGD = ROWS == 64 ? 2 : 1;                               // warpgroups that share the dims of 64 rows
@@ -266,7 +266,7 @@ FLASH_SETUP = r"""
   enum { FULL_K = 1, FREE_K = 3, FULL_V = 5, FREE_V = 7, PAIR = 9 };    // numbers of the barriers
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #27f26d7c
+# %% ../nbs/07a_nvidia_prefill.ipynb #a71b23a5
 FLASH_PRODUCE = r"""
   if (tid >= CONS) {
     LESS_REGISTERS
@@ -306,10 +306,10 @@ FLASH_PRODUCE = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #266bf84d
+# %% ../nbs/07a_nvidia_prefill.ipynb #4451432e
 FLASH_REGISTERS = {256: (208, 88), 512: (184, 136)}      # head dim: (a consumer's, the producer's); smaller ones need no exchange
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #6a42c7de
+# %% ../nbs/07a_nvidia_prefill.ipynb #c0711a95
 FLASH_QUERIES = r"""
   MORE_REGISTERS
   const int wg = __shfl_sync(~0u, tid / 128, 0), rw = WGD == 1 ? 64 * wg : 0, dw = WGD == 1 ? 0 : wg;      // this warpgroup's rows, and its half
@@ -335,7 +335,7 @@ FLASH_QUERIES = r"""
   UNROLL for (int i = 0; i < DW / 2; i++) o[i / OH][i % OH] = 0;
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #6ef0f0a3
+# %% ../nbs/07a_nvidia_prefill.ipynb #2f5479f0
 FLASH_SOFTMAX = r"""
 #define SOFTMAX(it) { \
     TILE(it) \
@@ -381,7 +381,7 @@ FLASH_SOFTMAX = r"""
     }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #5ccf7857
+# %% ../nbs/07a_nvidia_prefill.ipynb #1ec4bc8f
 FLASH_LOOP = r"""
   uint p[WGD == 1 ? NS / 4 : 1];
   if (it0 < it1) {
@@ -419,7 +419,7 @@ FLASH_LOOP = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #786913f1
+# %% ../nbs/07a_nvidia_prefill.ipynb #e2b44959
 FLASH_OUT = r"""
   UNROLL for (int r = 0; r < 2; r++) {
     const int row = row0 + mine + 8 * r, head = hk * G + row % G;
@@ -438,7 +438,7 @@ FLASH_OUT = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #f4d28e93
+# %% ../nbs/07a_nvidia_prefill.ipynb #6f04c7d3
 FLASH_PARTS = r"""
   UNROLL for (int r = 0; r < 2; r++) {
     const int row = row0 + mine + 8 * r;
@@ -452,7 +452,7 @@ FLASH_PARTS = r"""
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #77af4ebf
+# %% ../nbs/07a_nvidia_prefill.ipynb #d32ca700
 FLASH_HOPPER = r"""
 #define PUBLISH asm volatile("fence.proxy.async.shared::cta;" ::: "memory");      // what was stored, the tensor cores may read
 #define COMMIT asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -478,7 +478,7 @@ DEVICE uint matrix(const __half* p, int step) {
   }
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #a51a2eba
+# %% ../nbs/07a_nvidia_prefill.ipynb #1f59c04f
 def wgmma(n, a, trans):
     "Text of `wgmma_<a><trans>`: d (64 x n) += A (64 x 16; 's': shared, 'r': registers) B (16 x n, shared; trans 1: n lies first)"
     k = n // 2
@@ -492,14 +492,14 @@ def wgmma(n, a, trans):
             f'    "wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16 {{{d}}}, {A}, y, p, {flags};}}"\n'
             f'    : {outs} : {ins}, "r"(b), "r"(add));\n}}\n')
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #7fa5a7a3
+# %% ../nbs/07a_nvidia_prefill.ipynb #b3d5bff7
 def settle(n):
     "Text of `settle<LEFT>(d)`: wait until all but the newest LEFT groups of products are done; d is 64 x n"
     k = n // 2
     return (f'template <int LEFT> DEVICE void settle(float (&d)[{k}]) {{ asm volatile("wgmma.wait_group.sync.aligned %{k};" : '
             + ', '.join(f'"+f"(d[{i}])' for i in range(k)) + ' : "n"(LEFT) : "memory"); }\n')
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #6dd1eb21
+# %% ../nbs/07a_nvidia_prefill.ipynb #619f0712
 _VALUES = {'r': '#define VALUES_FROM UNROLL for (int x = 0; x < 4; x++) UNROLL for (int y = 0; y < DW / 2 / OH; y++) wgmma_r1(o[y], p + 4 * x, b_ + x * 128 + y * 1024, 1);\n',
            's': '#define VALUES_FROM const uint a_ = matrix(ps, 16); UNROLL for (int x = 0; x < 4; x++) wgmma_s1(o[0], a_ + 2 * x, b_ + x * 128, 1);\n'}
 
@@ -514,7 +514,7 @@ def flash_header(D):
             f"#define LESS_REGISTERS {change('dec', less) if less else ''}\n#define MORE_REGISTERS {change('inc', more) if more else ''}\n"
             '#undef __global__\n#define __global__ __attribute__((global)) __launch_bounds__(384, 1)\n')
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #50fb30f5
+# %% ../nbs/07a_nvidia_prefill.ipynb #a7b975c4
 _STRIDED = _INPUTS[1:12]
 
 def flash_body(parts=False):
@@ -522,7 +522,7 @@ def flash_body(parts=False):
     names = '  // ' + ' '.join(n + '_strides' for n in _STRIDED) + '\n'              # MLX passes the strides that are named
     return names + FLASH_SETUP + FLASH_PRODUCE + FLASH_QUERIES + FLASH_LOOP + (FLASH_PARTS if parts else FLASH_OUT)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #c2b2da9c
+# %% ../nbs/07a_nvidia_prefill.ipynb #cadb5e8c
 def _one(axis, bits): return axis in (-1, -2) and bits in (4, 8)
 
 def flash_shared(D, bits=(4, 4)):
@@ -538,7 +538,7 @@ def flash_fits(c):
     return (sixteen and plain and c.Dk == c.Dv and c.Dk in (64, 128, 256, 512) and flash_shared(c.Dk, c.bits) <= 227 * 1024
             and c.G * c.L > 16 and not (c.ring and c.N % 64))
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #4c005237
+# %% ../nbs/07a_nvidia_prefill.ipynb #8840ff2c
 def flash_plan(c, sms=132):
     "(row tiles, splits of the keys) for a `Call` on `sms` multiprocessors"
     tiles = -(-c.G * c.L // (64 if c.Dk == 512 else 128))
@@ -546,7 +546,7 @@ def flash_plan(c, sms=132):
     most = 2**25 // (4 * c.B * c.Hq * c.L * (c.Dv + 2))
     return tiles, max(1, min(sms // (tiles * c.B * c.Hkv), keys // 512, most))
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #72b594e1
+# %% ../nbs/07a_nvidia_prefill.ipynb #fe0ec32c
 def flash_flags(c):
     "The constants of the text for a `Call`"
     one, mask = (1 if c.Dk == 512 else 2), 0 if c.mask is None else 1 if c.mask.dtype == mx.bool_ else 2
@@ -555,7 +555,7 @@ def flash_flags(c):
                 WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, SINKS=int(c.sinks is not None),
                 KT=c.k.scales.dtype, VT=c.v.scales.dtype, QT=c.q.dtype)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #43b46093
+# %% ../nbs/07a_nvidia_prefill.ipynb #854b0974
 @functools.lru_cache(None)
 def _flash_kernel(D, parts, types, shared):
     header, body = flash_header(D), flash_body(parts)
@@ -564,7 +564,7 @@ def _flash_kernel(D, parts, types, shared):
     return lean_kernel(name=f'flash_{h}', input_names=list(ins), output_names=list(outs),
                                source=body, header=header, ensure_row_contiguous=False, shared_memory=shared)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #a9014fee
+# %% ../nbs/07a_nvidia_prefill.ipynb #7a50caf0
 def sdpa_flash(c, sms=132):
     "A `Call` with `flash_fits(c)` on a Hopper GPU: one launch, or with splits two"
     (tiles, splits), P = flash_plan(c, sms), c.B * c.Hq * c.L
@@ -576,7 +576,7 @@ def sdpa_flash(c, sms=132):
     parts = go(output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3)
     return merge_launch(c, parts, lean_kernel, CUDA_PRELUDE)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #696d4b6d
+# %% ../nbs/07a_nvidia_prefill.ipynb #df8c7a78
 @functools.lru_cache(None)
 def has_wgmma():
     "Is MLX's GPU a Hopper (compute capability 9.0)? Later ones have other orders, earlier ones none"
@@ -607,20 +607,23 @@ def sdpa_cuda_any(c):
 
 BACKENDS['cuda'] = sdpa_cuda_any
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #89f8ff18
-def _timed(f, rounds=5):
-    "(median seconds, bytes of temporaries beyond inputs and output) of a call"
+# %% ../nbs/07a_nvidia_prefill.ipynb #1878a8e9
+def _queued(f, calls=10, rounds=5):
+    """dict of a call's median seconds, when `calls` are described and then evaluated together; of these the seconds to
+    `describe` one; and one call's bytes of `temporaries`, beyond inputs and output"""
     mx.eval(f()); mx.synchronize(); mx.clear_cache(); mx.reset_peak_memory()
-    before, took = mx.get_active_memory(), []
+    before = mx.get_active_memory(); y = f(); mx.eval(y); mx.synchronize()
+    extra, took, told = max(0, mx.get_peak_memory() - before - y.nbytes), [], []
+    del y
     for _ in range(rounds):
-        t = time.perf_counter(); y = f(); mx.eval(y); mx.synchronize(); took.append(time.perf_counter() - t)
-        size = y.nbytes; del y
-    return sorted(took)[rounds // 2], max(0, mx.get_peak_memory() - before - size)
+        mx.synchronize(); t = time.perf_counter(); ys = [f() for _ in range(calls)]; told.append((time.perf_counter() - t) / calls)
+        mx.eval(ys); mx.synchronize(); took.append((time.perf_counter() - t) / calls); del ys
+    return dict(seconds=sorted(took)[rounds // 2], describe=sorted(told)[rounds // 2], temporaries=extra)
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #3546fa01
-def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True):
-    """One causal chunk, float16: {way: dict(seconds, tflops, temporaries)} for ours, and with `theirs` MLX's SDPA
-    on the same keys unpacked beforehand, and dequantise + SDPA."""
+# %% ../nbs/07a_nvidia_prefill.ipynb #98db8a73
+def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True, calls=10):
+    """One causal chunk, float16: {way: dict(seconds, describe, temporaries, tflops)} for ours, and with `theirs` MLX's SDPA
+    on the same keys unpacked beforehand, and dequantise + SDPA. `calls` of ours are evaluated together; three of theirs, which need memory."""
     from turboquant.core import sdpa_int4
     mx.random.seed(0)
     q, k, v = (mx.random.normal((1, h, n, D)).astype(mx.float16) for h, n in ((Hkv * G, L), (Hkv, N), (Hkv, N)))
@@ -634,23 +637,37 @@ def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True):
         ways |= {'MLX SDPA': lambda: f(q, *dense), 'dequantise + SDPA': lambda: f(q, *(unpack(p, dtype=mx.float16) for p in (kp, vp)))}
     work, out = prefill_work(L, N, Hkv * G, D, window or 0), {}
     for n, g in ways.items():
-        s, extra = _timed(g, rounds); out[n] = dict(seconds=s, tflops=work / s / 1e12, temporaries=extra)
+        r = _queued(g, calls if n == 'ours' else min(3, calls), rounds); out[n] = r | dict(tflops=work / r['seconds'] / 1e12)
     return out
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #bf2ac08d
+# %% ../nbs/07a_nvidia_prefill.ipynb #13f5fac4
+def _chunk_arguments(argv=None):
+    "The command's arguments"
+    p = argparse.ArgumentParser('turboquant.cuda_prefill', description='Time a causal chunk, float16, on the device MLX finds: several calls described, then evaluated together.')
+    p.add_argument('--N', nargs='+', type=int, default=[2048, 32768, 131072], help='keys'); p.add_argument('--L', type=int, default=2048, help='queries: the last of the N')
+    p.add_argument('--shape', nargs='+', default=['8x4x128', '16x2x256', '4x8x512'], help='HkvxGxD'); p.add_argument('--window', type=int, help='each query sees that many keys')
+    p.add_argument('--calls', type=int, default=10, help='of ours, evaluated together'); p.add_argument('--rounds', type=int, default=5, help='the median of so many')
+    p.add_argument('--only-ours', action='store_true', help="not MLX's ways"); p.add_argument('--json', help='write all that to this file')
+    a = p.parse_args(argv)
+    for n, x in dict(N=min(a.N), L=a.L, calls=a.calls, rounds=a.rounds, window=1 if a.window is None else a.window).items():
+        if x < 1: p.error(f'--{n} must be at least 1, got {x}')
+    if a.L > min(a.N): p.error(f'--L must be at most --N ({min(a.N)}), got {a.L}')
+    if not all(re.fullmatch(r'[1-9]\d*x[1-9]\d*x[1-9]\d*', s) for s in a.shape): p.error(f'--shape wants HkvxGxD such as 8x4x128, got {a.shape}')
+    return a
+
+# %% ../nbs/07a_nvidia_prefill.ipynb #c5e8bcf4
 def main(argv=None):
     "python -m turboquant.cuda_prefill: the chapter's shapes through MLX"
-    p = argparse.ArgumentParser('turboquant.cuda_prefill', description='Time a causal chunk of 2048 queries, float16, on the device MLX finds.')
-    p.add_argument('--N', nargs='+', type=int, default=[2048, 32768, 131072]); p.add_argument('--L', type=int, default=2048)
-    p.add_argument('--shape', nargs='+', default=['8x4x128', '16x2x256', '4x8x512'], help='HkvxGxD'); p.add_argument('--window', type=int)
-    p.add_argument('--json'); a = p.parse_args(argv)
-    rows = []
+    a, rows = _chunk_arguments(argv), []
     for shape in a.shape:
         for N in a.N:
-            row = dict(shape=shape, N=N, L=a.L, window=a.window, ways=bench_chunk(*map(int, shape.split('x')), N, a.L, a.window))
-            rows.append(row); print(shape, N, {n: f"{r['seconds'] * 1e6:.0f} us, {r['tflops']:.0f} TFLOP/s, {r['temporaries'] / 2**20:.0f} MiB" for n, r in row['ways'].items()}, flush=True)
-    if a.json: json.dump(dict(device=str(mx.default_device()), rows=rows), open(a.json, 'w'), indent=1)
+            ways = bench_chunk(*map(int, shape.split('x')), N, a.L, a.window, a.rounds, not a.only_ours, a.calls)
+            rows.append(dict(shape=shape, N=N, L=a.L, window=a.window, ways=ways))
+            print(shape, N, {n: f"{r['seconds'] * 1e6:.0f} us ({r['describe'] * 1e6:.0f} to describe), {r['tflops']:.0f} TFLOP/s, {r['temporaries'] / 2**20:.0f} MiB" for n, r in ways.items()}, flush=True)
+    if a.json:
+        about = dict(command=' '.join(['python -m turboquant.cuda_prefill', *(sys.argv[1:] if argv is None else argv)]), device=getattr(mx, 'device_info', dict)().get('device_name'), mlx=mx.__version__)
+        with open(a.json, 'w') as f: json.dump(about | dict(calls=a.calls, rounds=a.rounds, rows=rows), f, indent=1)
     return rows
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #7ea9f9b0
+# %% ../nbs/07a_nvidia_prefill.ipynb #547f2f2a
 if __name__ == '__main__' and '__file__' in globals(): main()

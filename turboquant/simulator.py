@@ -7,18 +7,18 @@ __all__ = ['METAL_RUNTIME', 'METAL_PRELUDE', 'CompilerMissing', 'find_compiler',
            'MetalKernel', 'metal_kernel', 'Trace', 'coalescing', 'draw_lanes', 'draw_coalescing', 'draw_timeline',
            'step_lanes']
 
-# %% ../nbs/05_simulator.ipynb #d24fca4c
+# %% ../nbs/05_simulator.ipynb #48fd0f7a
 import atexit,ctypes,functools,hashlib,operator,os,platform,re,shlex,shutil,subprocess,sys,tempfile
 from pathlib import Path
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 
-# %% ../nbs/05_simulator.ipynb #3d48cffe
+# %% ../nbs/05_simulator.ipynb #9011578d
 class CompilerMissing(RuntimeError):
     "No C++ compiler was found on this machine, or what was named is none"
 
-# %% ../nbs/05_simulator.ipynb #0a9c7ec8
+# %% ../nbs/05_simulator.ipynb #112dad81
 @functools.lru_cache(maxsize=None)
 def _version(*cmd):
     "First line of what the compiler says to `--version`, or None where it does not run"
@@ -26,7 +26,7 @@ def _version(*cmd):
     except OSError: return None
     return r.stdout.splitlines()[0] if r.returncode == 0 and r.stdout.strip() else None
 
-# %% ../nbs/05_simulator.ipynb #62f28306
+# %% ../nbs/05_simulator.ipynb #6526bf39
 def _command(text):
     "A command as a list that starts with the program's full path, or None where there is no such program"
     if path := shutil.which(text): return [path]                 # a path with spaces in it, too
@@ -35,7 +35,7 @@ def _command(text):
     path = words and shutil.which(words[0])
     return [path, *words[1:]] if path else None
 
-# %% ../nbs/05_simulator.ipynb #99dbad99
+# %% ../nbs/05_simulator.ipynb #7b089e1e
 def find_compiler() -> tuple:  # ([path, *arguments], version line)
     "The C++ compiler: $CXX, else the first of c++, g++, clang++. Raises `CompilerMissing` if there is none"
     tried = [os.environ['CXX']] if os.environ.get('CXX') else ['c++', 'g++', 'clang++']
@@ -45,7 +45,7 @@ def find_compiler() -> tuple:  # ([path, *arguments], version line)
     raise CompilerMissing(f"no C++ compiler: tried {', '.join(tried)}. Install g++ or clang++ "
         "(Debian: apt install g++; macOS: xcode-select --install) or set CXX")
 
-# %% ../nbs/05_simulator.ipynb #9843f089
+# %% ../nbs/05_simulator.ipynb #0996b131
 @functools.lru_cache(maxsize=None)
 def _cpu():
     "A string that differs between processors that run different instructions"
@@ -56,7 +56,7 @@ def _cpu():
     keys = ('model name', 'flags', 'Features', 'CPU part')
     return platform.machine() + ''.join(sorted({l for l in lines if l.startswith(keys)}))
 
-# %% ../nbs/05_simulator.ipynb #a180dce7
+# %% ../nbs/05_simulator.ipynb #869670db
 _own = []
 
 def _own_folder():
@@ -67,7 +67,7 @@ def _own_folder():
                         _own[0], os.getpid())
     return Path(_own[0])
 
-# %% ../nbs/05_simulator.ipynb #e9637591
+# %% ../nbs/05_simulator.ipynb #55014e80
 def cache_folder() -> Path:
     """Where compiled libraries are kept: turboquant/ in $XDG_CACHE_HOME or ~/.cache.
 
@@ -79,7 +79,7 @@ def cache_folder() -> Path:
     except (OSError, RuntimeError): pass                         # RuntimeError: no home folder is known
     return _own_folder()
 
-# %% ../nbs/05_simulator.ipynb #7f52814b
+# %% ../nbs/05_simulator.ipynb #1ffdac37
 def _run(cmd, out):
     "Run a compiler that is to write the file `out`; its complaints become a RuntimeError"
     r = subprocess.run([*cmd, '-o', str(out)], capture_output=True, text=True)
@@ -87,11 +87,11 @@ def _run(cmd, out):
     if not out.exists() or not out.stat().st_size:
         raise CompilerMissing(f"{cmd[0]} ended well but wrote nothing: it is no C++ compiler. Set CXX to one")
 
-# %% ../nbs/05_simulator.ipynb #5c12c3cc
+# %% ../nbs/05_simulator.ipynb #e6cd03dc
 _loaded = {}
 _LINK = ('-l', '-L', '-Wl,', '-pthread', '-undefined', 'dynamic_lookup', '-framework')
 
-# %% ../nbs/05_simulator.ipynb #59662094
+# %% ../nbs/05_simulator.ipynb #5505072e
 def _build(cxx, source, flags, folder, stem):
     "Compile `source` to a shared library in `folder`, through a folder of its own and a rename. Returns its path"
     with tempfile.TemporaryDirectory(dir=folder) as d:
@@ -105,7 +105,7 @@ def _build(cxx, source, flags, folder, stem):
         os.replace(lib, path)
     return path
 
-# %% ../nbs/05_simulator.ipynb #b60ef3a3
+# %% ../nbs/05_simulator.ipynb #1457ca0e
 def _digest(path): return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 def _kept(folder, stem):
@@ -116,7 +116,7 @@ def _kept(folder, stem):
             p.unlink()
         except OSError: pass                                     # gone meanwhile, or not ours
 
-# %% ../nbs/05_simulator.ipynb #7b475acb
+# %% ../nbs/05_simulator.ipynb #916218a6
 def compile_cpp(source: str,             # C++17 text; functions to be called are extern "C"
                 name: str = 'kernel',    # used in file names only
                 flags: list = ()         # further compiler and linker flags, such as -O3
@@ -134,7 +134,7 @@ def compile_cpp(source: str,             # C++17 text; functions to be called ar
         _loaded[at] = ctypes.CDLL(str(_kept(folder, stem) or _build(cxx, source, flags, folder, stem)))
     return _loaded[at]
 
-# %% ../nbs/05_simulator.ipynb #50a807e9
+# %% ../nbs/05_simulator.ipynb #f0cdbf08
 _RT_FIBER = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -153,7 +153,7 @@ _RT_FIBER = r'''
 extern "C" void mk_switch(void** save, void* to);
 '''
 
-# %% ../nbs/05_simulator.ipynb #28eeb5e2
+# %% ../nbs/05_simulator.ipynb #a1c519ff
 _RT_FIBER += r'''
 #ifdef __x86_64__
 asm(".text\n.globl " SYM("mk_switch") "\n"
@@ -170,7 +170,7 @@ static void* fiber(char* top, void (*f)()) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b3d38318
+# %% ../nbs/05_simulator.ipynb #e7a44fef
 _RT_FIBER += r'''
 #else
 asm(".text\n.p2align 2\n.globl " SYM("mk_switch") "\n"
@@ -195,7 +195,7 @@ static void* fiber(char* top, void (*f)()) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #3ac52fba
+# %% ../nbs/05_simulator.ipynb #ebec9fbb
 _RT_FIBER += r'''
 #else
 #include <ucontext.h>
@@ -220,7 +220,7 @@ static void* fiber(char* top, void (*f)()) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #918d4734
+# %% ../nbs/05_simulator.ipynb #ebd89701
 _RT_STATE = r'''
 enum { READY, AT_GROUP, AT_SIMD, AT_QUAD, DONE };
 enum { FLAG_DEVICE = 1, FLAG_TG = 2 };
@@ -239,7 +239,7 @@ struct Lane {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #b20cc198
+# %% ../nbs/05_simulator.ipynb #6a0adbef
 _RT_STATE += r'''
 struct Meet {  // where the lanes of one simdgroup (or quad) hand each other a value
   alignas(64) char slot[32][32];
@@ -255,7 +255,7 @@ struct Pair {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #91030b04
+# %% ../nbs/05_simulator.ipynb #d5ebecdd
 _RT_STATE += r'''
 struct Shadow {  // what is known of one byte of threadgroup memory
   uint32_t gen, w_tg, w_sg, r_tg, r_sg, r2_sg, rmask;
@@ -269,7 +269,7 @@ struct Owner {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #959795d3
+# %% ../nbs/05_simulator.ipynb #e385e5df
 _RT_STATE += r'''
 struct Buffer {
   char *lo, *hi;
@@ -293,7 +293,7 @@ struct SiteInfo {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #9e73027e
+# %% ../nbs/05_simulator.ipynb #2188655d
 _RT_STATE += r'''
 struct Event {
   uint32_t group, step;
@@ -314,7 +314,7 @@ struct Ids {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #94c076d6
+# %% ../nbs/05_simulator.ipynb #63c6a9a0
 _RT_STATE += r'''
 struct Launch {
   uint32_t grid[3], tg[3], groups[3];
@@ -332,7 +332,7 @@ struct Launch {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #b3311f1b
+# %% ../nbs/05_simulator.ipynb #7244e731
 _RT_STATE += r'''
 struct Worker {
   Launch* L;
@@ -377,7 +377,7 @@ static uint64_t rnd(Worker* w) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #6d50365b
+# %% ../nbs/05_simulator.ipynb #d84321a2
 _RT_ERRORS = r'''
 static void fail(
     const char* text, int lane, int line, const char* file, uint64_t pc = 0, uint64_t pc2 = 0) {
@@ -403,7 +403,7 @@ static void fail(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #fa2891f0
+# %% ../nbs/05_simulator.ipynb #a074c67e
 _RT_SCHEDULER = r'''
 static void event(Worker* w, int kind, int where, int64_t off, unsigned size, uint64_t pc) {
   Launch* L = w->L;
@@ -429,7 +429,7 @@ static int pop(Worker* w) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #0f306674
+# %% ../nbs/05_simulator.ipynb #d55b2888
 _RT_SCHEDULER += r'''
 static void release_simd(Worker* w, int scope, int unit, Pair* p) {
   int width = scope == AT_QUAD ? 4 : 32, lo = unit * width, hi = lo + width < w->n ? lo + width : w->n;
@@ -443,7 +443,7 @@ static void release_simd(Worker* w, int scope, int unit, Pair* p) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #060bb691
+# %% ../nbs/05_simulator.ipynb #7c60d56a
 _RT_SCHEDULER += r'''
 static int listing(char* s, size_t cap, Worker* w, int lo, int hi, bool (*in)(Lane&), int max = 4) {
   int n = 0, shown = 0;
@@ -463,7 +463,7 @@ static int listing(char* s, size_t cap, Worker* w, int lo, int hi, bool (*in)(La
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #eeda44a6
+# %% ../nbs/05_simulator.ipynb #7c0a3f63
 _RT_SCHEDULER += r'''
 static void stuck(Worker* w) {
   char text[900], who[120], rest[300] = "";
@@ -494,7 +494,7 @@ static void stuck(Worker* w) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #40c777c8
+# %% ../nbs/05_simulator.ipynb #f309db30
 _RT_SCHEDULER += r'''
 static bool unstick(Worker* w) {  // unchecked: as hardware does, the lanes that are here go on
   for (int scope = AT_QUAD; scope >= AT_SIMD; scope--) {
@@ -517,7 +517,7 @@ static bool unstick(Worker* w) {  // unchecked: as hardware does, the lanes that
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #62aab3d7
+# %% ../nbs/05_simulator.ipynb #d74d8e94
 _RT_SCHEDULER += r'''
 static void yield_from(Worker* w, void** save) {
   if (!w->nready) {
@@ -537,7 +537,7 @@ static void yield_from(Worker* w, void** save) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b7223a26
+# %% ../nbs/05_simulator.ipynb #fabcda96
 _RT_SCHEDULER += r'''
 static void flush(Worker* w);
 static void body() {
@@ -564,7 +564,7 @@ static void body() {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #784a8844
+# %% ../nbs/05_simulator.ipynb #fe553004
 _RT_SCHEDULER += r'''
 static void clear(Pair& p) {
   p.cur = 0;
@@ -607,7 +607,7 @@ static void run_group(Worker* w, uint64_t g) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8f7b67d2
+# %% ../nbs/05_simulator.ipynb #dd4d9c14
 _RT_MEETINGS = r'''
 extern "C" void* rt_meet(
     int scope, const char* op, const void* v, unsigned size, int line, const char* file) {
@@ -649,7 +649,7 @@ extern "C" void* rt_meet(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #a4246baf
+# %% ../nbs/05_simulator.ipynb #7932ff76
 _RT_MEETINGS += r'''
 extern "C" void rt_barrier(int scope, unsigned flags, const char* op, int line, const char* file) {
   Worker* w = W;
@@ -701,7 +701,7 @@ extern "C" void rt_barrier(int scope, unsigned flags, const char* op, int line, 
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #5bd4f62f
+# %% ../nbs/05_simulator.ipynb #c937c149
 _RT_MEETINGS += r'''
 extern "C" void rt_spin() {  // called by atomics, so that a lane that waits for another lets it run
   Worker* w = W;
@@ -716,7 +716,7 @@ extern "C" void rt_fail(const char* text, int line, const char* file, uint64_t p
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #c9ecdefb
+# %% ../nbs/05_simulator.ipynb #3fb5432b
 _RT_MEMORY = r'''
 extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, int line, const char* file) {
   Worker* w = W;
@@ -745,7 +745,7 @@ extern "C" void* rt_tgmem(int site, size_t bytes, int item, const char* name, in
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #c4a3608a
+# %% ../nbs/05_simulator.ipynb #0b408dbd
 _RT_RACES = r'''
 static bool wrote_before(Worker* w, Lane& me, int who, uint32_t tg, uint32_t sg) {
   return who == w->cur || tg < me.tg || (who / 32 == w->cur / 32 && sg < me.sg);
@@ -755,7 +755,7 @@ static bool read_before(Worker* w, Lane& me, int who, uint32_t sg) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #0d5484f5
+# %% ../nbs/05_simulator.ipynb #6e12fb67
 _RT_RACES += r'''
 static void flush(Worker* w) {
   auto& p = w->pend;
@@ -779,7 +779,7 @@ static void pending(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #2650d48c
+# %% ../nbs/05_simulator.ipynb #84305942
 _RT_RACES += r'''
 static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, uint64_t pc) {
   int k = (int)((p - w->arena) / SLOT);
@@ -796,7 +796,7 @@ static void tg_access(Worker* w, char* p, unsigned n, bool write, bool atomic, u
   if (w->L->trace) event(w, write, 1000 + k, off, n, pc);
 '''
 
-# %% ../nbs/05_simulator.ipynb #aa8f4a8d
+# %% ../nbs/05_simulator.ipynb #fe7f532b
 _RT_RACES += r'''
   Lane& me = w->lane[w->cur];
   int i = w->cur;
@@ -837,7 +837,7 @@ _RT_RACES += r'''
     }
 '''
 
-# %% ../nbs/05_simulator.ipynb #caad703d
+# %% ../nbs/05_simulator.ipynb #8897a149
 _RT_RACES += r'''
     if (write) {
       int bad = -1;
@@ -876,7 +876,7 @@ _RT_RACES += r'''
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #040c4f8d
+# %% ../nbs/05_simulator.ipynb #d1b6300e
 _RT_BUFFERS = r'''
 static void buf_access(Worker* w, int k, char* p, unsigned n, bool write, bool atomic, uint64_t pc) {
   Buffer& b = w->L->bufs[k];
@@ -884,8 +884,9 @@ static void buf_access(Worker* w, int k, char* p, unsigned n, bool write, bool a
   char t[400];
   if (off < 0 || p + n > b.hi) {
     long item = b.item, e = (long)(off >= 0 ? off / item : -((-off + item - 1) / item));
-    snprintf(t, sizeof t, "%s out of bounds: element %ld of %s, which has %ld", write ? "write" : "read", e,
-        b.name, (long)((b.hi - b.lo) / item));
+    bool far = off < -(1 << 20) || p - b.hi > 1 << 20;
+    snprintf(t, sizeof t, "%s out of bounds: element %ld of %s, which has %ld%s", write ? "write" : "read", e,
+        b.name, (long)((b.hi - b.lo) / item), far ? "; so far off it may be another array's" : "");
     fail(t, w->cur, 0, 0, pc);
   }
   if (write && !b.writable) {
@@ -896,7 +897,7 @@ static void buf_access(Worker* w, int k, char* p, unsigned n, bool write, bool a
   if (!b.writable) return;
 '''
 
-# %% ../nbs/05_simulator.ipynb #c65ff5e9
+# %% ../nbs/05_simulator.ipynb #cb0ca19b
 _RT_BUFFERS += r'''
   Lane& me = w->lane[w->cur];
   if (!write && !b.ready)
@@ -942,7 +943,7 @@ _RT_BUFFERS += r'''
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #6441d6bf
+# %% ../nbs/05_simulator.ipynb #541af8a2
 _RT_BUFFERS += r'''
 static void access(char* p, unsigned n, bool write, bool atomic, uint64_t pc, bool lenient = false) {
   Worker* w = W;
@@ -969,7 +970,7 @@ static void access(char* p, unsigned n, bool write, bool atomic, uint64_t pc, bo
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #bbe65952
+# %% ../nbs/05_simulator.ipynb #8ec4dc9d
 _RT_BUFFERS += r'''
 extern "C" void rt_access(void* p, unsigned n, int write, void* pc) {
   access((char*)p, n, write & 1, false, (uint64_t)pc - 1, write & 2);
@@ -980,7 +981,7 @@ extern "C" void rt_atomic(void* p, unsigned n, int write, void* pc) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #a8797b86
+# %% ../nbs/05_simulator.ipynb #2b7261af
 _RT_LAUNCH = r'''
 extern "C" void* rt_map(size_t bytes, size_t skew) {  // memory with 8 GB of nothing on both sides
   size_t body = (bytes + skew + 16384 + 16383) / 16384 * 16384;
@@ -995,7 +996,7 @@ extern "C" void rt_unmap(void* q, size_t bytes, size_t skew) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #119362a2
+# %% ../nbs/05_simulator.ipynb #8445a346
 _RT_LAUNCH += r'''
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static Worker* pool[256];
@@ -1017,7 +1018,7 @@ static Worker* take() {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #61508f42
+# %% ../nbs/05_simulator.ipynb #e535f905
 _RT_LAUNCH += r'''
 static void* work(void* arg) {
   Launch* L = (Launch*)arg;
@@ -1051,7 +1052,7 @@ static void* work(void* arg) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ba227822
+# %% ../nbs/05_simulator.ipynb #fd5bae07
 _RT_LAUNCH += r'''
 extern "C" void* rt_base(void* p) {
   Dl_info d;
@@ -1074,7 +1075,7 @@ extern "C" void rt_launch(Launch* L) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #a7b42872
+# %% ../nbs/05_simulator.ipynb #30d71b50
 _MSL_BASE = r'''
 #include <stdint.h>
 #include <stddef.h>
@@ -1091,7 +1092,7 @@ typedef unsigned int uint;
 typedef unsigned long ulong;
 '''
 
-# %% ../nbs/05_simulator.ipynb #dcfa87b8
+# %% ../nbs/05_simulator.ipynb #fb9aabb6
 _MSL_BASE += r'''
 namespace mk {
 struct Meet {
@@ -1115,7 +1116,7 @@ static RT rt;
 enum { SIMD = 2, QUAD = 3 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #5aa6797e
+# %% ../nbs/05_simulator.ipynb #0138e85f
 _MSL_BASE += r'''
 NOSAN __attribute__((noinline)) static Meet* meet(
     int s, const char* op, const void* v, unsigned n, int l, const char* f) {
@@ -1144,7 +1145,7 @@ template <class T, class U> INL T bits(const U& u) {
 extern "C" NOSAN void mk_bind(const mk::RT* r) { mk::rt = *r; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #1a431372
+# %% ../nbs/05_simulator.ipynb #415bfe83
 _MSL_BASE += r'''
 #if MK_CHECKS
 namespace mk {
@@ -1178,7 +1179,7 @@ NOSAN void __tsan_write_range(void* p, size_t n) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #d09cb23d
+# %% ../nbs/05_simulator.ipynb #48f0c865
 _MSL_BASE += r'''
 struct MkUbsan;  // a lane's own arrays, and division: the compiler checks, we report
 NOSAN void __ubsan_handle_out_of_bounds(MkUbsan*, uintptr_t) {
@@ -1196,7 +1197,7 @@ NOSAN void __ubsan_handle_divrem_overflow(MkUbsan*, uintptr_t, uintptr_t) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b8327d84
+# %% ../nbs/05_simulator.ipynb #2c134d7c
 _MSL_BASE += r'''
 NOSAN void* __tsan_memcpy(void* d, void* s, size_t n) {
   if (n) {
@@ -1234,7 +1235,7 @@ NOSAN void* __tsan_memset(void* d, int c, size_t n) {
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #cd269001
+# %% ../nbs/05_simulator.ipynb #ea200ad7
 _MSL_HALF = r'''
 namespace mk {
 struct fmt_half {
@@ -1254,7 +1255,7 @@ struct fmt_half {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #354f7e51
+# %% ../nbs/05_simulator.ipynb #70b2e9d1
 _MSL_HALF += r'''
 struct fmt_bfloat {
   static uint16_t put(float f) {
@@ -1265,7 +1266,7 @@ struct fmt_bfloat {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #0c086f61
+# %% ../nbs/05_simulator.ipynb #6bc229cb
 _MSL_HALF += r'''
 template <class F> struct soft {  // a 16-bit float kept as its bits; every operation rounds
   uint16_t b;
@@ -1293,7 +1294,7 @@ template <class F> struct soft {  // a 16-bit float kept as its bits; every oper
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #f56ec5c4
+# %% ../nbs/05_simulator.ipynb #f8030f72
 _MSL_HALF += r'''
 #define BIN(op) \
   template <class F> soft<F> operator op(soft<F> x, soft<F> y) { return soft<F>((float)x op(float) y); } \
@@ -1319,7 +1320,7 @@ BIN(+) BIN(-) BIN(*) BIN(/)
 #undef BIN
 '''
 
-# %% ../nbs/05_simulator.ipynb #0fbca014
+# %% ../nbs/05_simulator.ipynb #a66c7cbc
 _MSL_HALF += r'''
 #define CMP(op) \
   template <class F, class G> bool operator op(soft<F> x, soft<G> y) { return (float)x op(float) y; } \
@@ -1334,7 +1335,7 @@ CMP(<) CMP(>) CMP(<=) CMP(>=) CMP(==) CMP(!=)
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #fbd6b6bb
+# %% ../nbs/05_simulator.ipynb #d8c6db42
 _MSL_HALF += r'''
 #if defined(__FLT16_MANT_DIG__) && !defined(MK_SOFT_HALF)
 typedef _Float16 half;
@@ -1357,7 +1358,7 @@ typedef half float16_t;
 typedef bfloat bfloat16_t;
 '''
 
-# %% ../nbs/05_simulator.ipynb #3c920807
+# %% ../nbs/05_simulator.ipynb #91655acc
 _MSL_HALF += r'''
 namespace mk {  // what kind of number a type is
 template <class T> struct is_small
@@ -1392,7 +1393,7 @@ struct tern {  // the two arms of ?: where one is a 16-bit float and the other i
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #6e7a44e6
+# %% ../nbs/05_simulator.ipynb #ef4dfa0e
 _MSL_POINTERS = r'''
 namespace mk {
 struct device_ {};
@@ -1416,7 +1417,7 @@ template <class S, class Q, class T> using plain_ok = en<std::is_convertible<Q, 
 template <class T, int... N> struct arr;
 '''
 
-# %% ../nbs/05_simulator.ipynb #e45d57d4
+# %% ../nbs/05_simulator.ipynb #0561c512
 _MSL_POINTERS += r'''
 #define ARITH(T) \
   template <class I, int_ok<I> = 0> friend INL constexpr ptr operator+(ptr a, I i) { \
@@ -1447,7 +1448,7 @@ _MSL_POINTERS += r'''
   template <class I, int_ok<I> = 0> INL typename ref<T>::t operator[](I i) const { return get()[i]; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #478dd329
+# %% ../nbs/05_simulator.ipynb #f251cae7
 _MSL_POINTERS += r'''
 template <class S, class T> struct ptr<S, const T> {
   const T* p;
@@ -1473,7 +1474,7 @@ template <class S, class T> struct ptr<S, const T> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #fb48cbec
+# %% ../nbs/05_simulator.ipynb #eb255229
 _MSL_POINTERS += r'''
 template <class S, class T> struct ptr : ptr<S, const T> {
   typedef ptr<S, const T> base_t;
@@ -1493,7 +1494,7 @@ template <class S, class T> struct ptr : ptr<S, const T> {
 #undef ARITH
 '''
 
-# %% ../nbs/05_simulator.ipynb #71a1ebfe
+# %% ../nbs/05_simulator.ipynb #22bbcdc1
 _MSL_POINTERS += r'''
 template <class T, int N> struct arr<T, N> : ptr<threadgroup_, T> {  // T a[N] in threadgroup memory
   INL arr(int site, const char* name, int line, const char* file)
@@ -1517,7 +1518,7 @@ template <class T, int N, int M, int... R> struct arr<T, N, M, R...> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #54e543c0
+# %% ../nbs/05_simulator.ipynb #a2671488
 _MSL_POINTERS += r'''
 template <class T, size_t N> struct table {  // T a[N] = {...} in constant memory
   T d[N];
@@ -1536,7 +1537,7 @@ template <class To, class From> INL To rcast(From&& f) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #05ff9c04
+# %% ../nbs/05_simulator.ipynb #09081f61
 _MSL_POINTERS += r'''
 // The address of an element, in the space of what it is an element of: the first of P... that has one.
 template <class S, class T> ptr<S, void> space_of(const ptr<S, const T>*);
@@ -1563,7 +1564,7 @@ template <class T, int N> INL T* raw(const arr<T, N>& a) { return a.base(); }
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ed8e8c3b
+# %% ../nbs/05_simulator.ipynb #cd42913a
 _MSL_VECTORS = r'''
 namespace metal {
 template <class T, int N> struct vec;
@@ -1595,7 +1596,7 @@ struct swz {  // a swizzle such as v.zx: a view of some of a vector's elements
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #83b42851
+# %% ../nbs/05_simulator.ipynb #f6c8bfeb
 _MSL_VECTORS += r'''
 template <class T> struct vt {
   static constexpr int n = 0;
@@ -1629,7 +1630,7 @@ template <class T> INL vec<typename vt<T>::t, vt<T>::n> tov(const T& v) { return
 #endif
 '''
 
-# %% ../nbs/05_simulator.ipynb #93bc0b35
+# %% ../nbs/05_simulator.ipynb #1ab5fd88
 _MSL_VECTORS += r'''
 #define VEC_COMMON(N) \
   vec() = default; \
@@ -1661,7 +1662,7 @@ _MSL_VECTORS += r'''
   } \
 '''
 
-# %% ../nbs/05_simulator.ipynb #072b8a30
+# %% ../nbs/05_simulator.ipynb #067bf788
 _MSL_VECTORS += r'''  template <class A> INL void put(int& k, const A& a) { \
     if constexpr (isv<A>) { \
       auto v = tov(a); \
@@ -1684,7 +1685,7 @@ _MSL_VECTORS += r'''  template <class A> INL void put(int& k, const A& a) { \
   INL vec& operator--() { return *this -= T(1); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #e8fc2b05
+# %% ../nbs/05_simulator.ipynb #53694c6d
 _MSL_VECTORS += r'''
 #define ASSIGN(op) \
   template <class U> INL vec& operator op## = (const U& u) { return *this = vec(*this op u); }
@@ -1730,7 +1731,7 @@ template <class T> struct alignas(4 * sizeof(T)) vec<T, 4> {
 #undef ASSIGN
 '''
 
-# %% ../nbs/05_simulator.ipynb #3a1cef2e
+# %% ../nbs/05_simulator.ipynb #7ca9dba9
 _MSL_VECTORS += r'''
 template <class T, int N> struct packed_vec {
   T d[N];
@@ -1750,7 +1751,7 @@ template <class T, int N> struct packed_vec {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #90f4d00f
+# %% ../nbs/05_simulator.ipynb #e5d9afc9
 _MSL_VECTORS += r'''
 template <class A, class B> using vbin =
     mk::en<(isv<A> && (isv<B> || mk::is_num<B>::value)) || (isv<B> && mk::is_num<A>::value)>;
@@ -1789,7 +1790,7 @@ VOP(<) VOP(>) VOP(<=) VOP(>=) VOP(==) VOP(!=) VOP(&&) VOP(||)
 #undef VOP
 '''
 
-# %% ../nbs/05_simulator.ipynb #641d4286
+# %% ../nbs/05_simulator.ipynb #26cd114e
 _MSL_VECTORS += r'''
 template <class A, mk::en<isv<A>> = 0> INL auto operator-(const A& a) {
   auto v = tov(a);
@@ -1821,7 +1822,7 @@ VECS(short, short) VECS(ushort, ushort) VECS(char, signed char) VECS(uchar, ucha
 VECS(ulong, ulong) VECS(bool, bool)
 '''
 
-# %% ../nbs/05_simulator.ipynb #11181407
+# %% ../nbs/05_simulator.ipynb #81b1536e
 _MSL_MATH = r'''
 #define M_PI_F 3.14159265358979323846f
 #define M_E_F 2.71828182845904523536f
@@ -1858,7 +1859,7 @@ _MSL_MATH = r'''
 #define ULONG_MAX 18446744073709551615ul
 '''
 
-# %% ../nbs/05_simulator.ipynb #9b810086
+# %% ../nbs/05_simulator.ipynb #76ea7db1
 _MSL_MATH += r'''
 namespace metal {
 namespace math_ {
@@ -1884,7 +1885,7 @@ F1(floor, __builtin_floorf) F1(ceil, __builtin_ceilf) F1(trunc, __builtin_truncf
 F1(rint, __builtin_rintf) F1(round, __builtin_roundf) F1(fabs, __builtin_fabsf)
 '''
 
-# %% ../nbs/05_simulator.ipynb #35d0959e
+# %% ../nbs/05_simulator.ipynb #bddeda72
 _MSL_MATH += r'''
 INL float rsqrt_(float x) { return 1.0f / __builtin_sqrtf(x); }
 INL float exp10_(float x) { return __builtin_powf(10.0f, x); }
@@ -1902,7 +1903,7 @@ F1(sinpi, sinpi_) F1(cospi, cospi_) F1(tanpi, tanpi_)
 #undef F1
 '''
 
-# %% ../nbs/05_simulator.ipynb #377614a2
+# %% ../nbs/05_simulator.ipynb #96b1218c
 _MSL_MATH += r'''
 template <class T, num<T> = 0> INL T abs(T x) {
   return mk::is_fl<T>::value ? T(__builtin_fabsf((float)x)) : T(x < T(0) ? T(-x) : x);
@@ -1929,7 +1930,7 @@ INL float divide_(float a, float b) { return a / b; }
 F2(step, step_) F2(divide, divide_)
 '''
 
-# %% ../nbs/05_simulator.ipynb #71008297
+# %% ../nbs/05_simulator.ipynb #2393b265
 _MSL_MATH += r'''
 template <class A, class B, num<A> = 0, num<B> = 0> INL auto min(A a, B b) {
   typedef mk::ct<A, B> T;
@@ -1955,7 +1956,7 @@ template <class A, class B, class C> INL auto smoothstep(A a, B b, C x) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #1ae0b9a7
+# %% ../nbs/05_simulator.ipynb #e8cac255
 _MSL_MATH += r'''
 template <class A, class B, class C, num<A> = 0> INL auto fma(A a, B b, C c) {
   typedef fl<mk::ct<mk::ct<A, B>, C>> T;
@@ -1979,7 +1980,7 @@ template <class T> INL T sincos(T x, T& c) {
 template <class T, num<T> = 0> INL int ilogb(T x) { return __builtin_ilogbf((float)x); }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ec941737
+# %% ../nbs/05_simulator.ipynb #7e34103a
 _MSL_MATH += r'''
 #define FB(name, e) \
   template <class T, num<T> = 0> INL bool name(T v) { \
@@ -2022,7 +2023,7 @@ INL bool any(bool b) { return b; }
 INL bool all(bool b) { return b; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ca8e4dd8
+# %% ../nbs/05_simulator.ipynb #b9aa5b5f
 _MSL_MATH += r'''
 template <class A, class B> INL auto dot(const A& a0, const B& b0) {
   auto a = tov(a0);
@@ -2051,7 +2052,7 @@ template <class A, class B> INL auto cross(const A& a0, const B& b0) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #0c2a6d57
+# %% ../nbs/05_simulator.ipynb #c49b5cd5
 _MSL_INTEGERS = r'''
 namespace metal {
 namespace math_ {
@@ -2081,7 +2082,7 @@ FI(reverse_bits, rev_(u))
 #undef FI
 '''
 
-# %% ../nbs/05_simulator.ipynb #4c2b16af
+# %% ../nbs/05_simulator.ipynb #f73f5751
 _MSL_INTEGERS += r'''
 template <class T> INL T rotate(T x, T n) {
   typedef std::make_unsigned_t<T> U;
@@ -2099,7 +2100,7 @@ template <class T> INL T mad24(T a, T b, T c) { return a * b + c; }
 template <class T> INL T madhi(T a, T b, T c) { return mulhi(a, b) + c; }
 '''
 
-# %% ../nbs/05_simulator.ipynb #9662b8b6
+# %% ../nbs/05_simulator.ipynb #84630223
 _MSL_INTEGERS += r'''
 template <class T> INL auto absdiff(T a, T b) {
   typedef std::make_unsigned_t<T> U;
@@ -2135,7 +2136,7 @@ template <class T> INL T insert_bits(T base, T ins, uint off, uint n) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #375daea9
+# %% ../nbs/05_simulator.ipynb #7e8266c9
 _MSL_INTEGERS += r'''
 INL float4 unpack_unorm4x8_to_float(uint u) {
   return float4(u & 255, u >> 8 & 255, u >> 16 & 255, u >> 24) / 255.0f;
@@ -2159,7 +2160,7 @@ namespace precise = math_;
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #c254da55
+# %% ../nbs/05_simulator.ipynb #681cf1fd
 _MSL_LIMITS = r'''
 namespace metal {
 template <class T> struct numeric_limits {
@@ -2174,7 +2175,7 @@ template <class T> struct numeric_limits {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #5c9e0d7c
+# %% ../nbs/05_simulator.ipynb #48b0abe4
 _MSL_LIMITS += r'''
 #define LIMITS(T, MX, MN, EPS, DIG) \
   template <> struct numeric_limits<T> { \
@@ -2215,7 +2216,7 @@ template <> struct numeric_limits<bool> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #8acffad1
+# %% ../nbs/05_simulator.ipynb #e7c68379
 _MSL_LIMITS += r'''
 using std::bool_constant; using std::conditional; using std::conditional_t; using std::decay_t;
 using std::enable_if; using std::enable_if_t; using std::false_type; using std::index_sequence;
@@ -2239,7 +2240,7 @@ template <class T, size_t N> struct array {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #c5c61d12
+# %% ../nbs/05_simulator.ipynb #daab4a04
 _MSL_LIMITS += r'''
 template <class T, int C, int R> struct matrix {
   vec<T, R> columns[C];
@@ -2284,7 +2285,7 @@ template <class T, int C, int R> struct matrix {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #9a924124
+# %% ../nbs/05_simulator.ipynb #c3b91b6c
 _MSL_LIMITS += r'''
 template <class T, int C, int R> matrix<T, R, C> transpose(const matrix<T, C, R>& m) {
   matrix<T, R, C> r;
@@ -2306,7 +2307,7 @@ template <class T, int C, int R> matrix<T, R, C> transpose(const matrix<T, C, R>
 MATS(float) MATS(half)
 '''
 
-# %% ../nbs/05_simulator.ipynb #854965ef
+# %% ../nbs/05_simulator.ipynb #2b45ce8c
 _MSL_LANES = r'''
 #define HERE int line_ = __builtin_LINE(), const char *file_ = __builtin_FILE()
 namespace metal {
@@ -2330,7 +2331,7 @@ template <class M> INL void threadgroup_barrier(mem_flags f, M, HERE) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #be53918e
+# %% ../nbs/05_simulator.ipynb #c7daed07
 _MSL_LANES += r'''
 namespace mk {
 template <class T> NOSAN inline T get(const Meet* m, int i) {
@@ -2368,7 +2369,7 @@ template <class T, class F> inline T tree(const Meet* m, int width, F f) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #8590252e
+# %% ../nbs/05_simulator.ipynb #fb3dcb69
 _MSL_LANES += r'''
 template <class T, class F> NOSAN inline T prefix(
     int scope, const char* op, T v, T zero, bool inclusive, int line, const char* file, F f) {
@@ -2397,7 +2398,7 @@ template <class T> INL auto value(const T& v) {
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #d6b55f5c
+# %% ../nbs/05_simulator.ipynb #12b0ee5d
 _MSL_LANES += r'''
 namespace metal {
 #define REDUCE(name, expr) \
@@ -2418,7 +2419,7 @@ REDUCE(or, a | b) REDUCE(xor, a ^ b)
 #undef REDUCE
 '''
 
-# %% ../nbs/05_simulator.ipynb #559c8b04
+# %% ../nbs/05_simulator.ipynb #c65d5f3b
 _MSL_LANES += r'''
 #define PREFIX(name, zero, expr) \
   template <class T> INL T simd_prefix_inclusive_##name(T v, HERE) { \
@@ -2441,7 +2442,7 @@ PREFIX(sum, 0, a + b) PREFIX(product, 1, a * b)
 #undef PREFIX
 '''
 
-# %% ../nbs/05_simulator.ipynb #67886e14
+# %% ../nbs/05_simulator.ipynb #2cbd4236
 _MSL_LANES += r'''
 #define SHUFFLE(S, scope, W) \
   template <class T> INL auto S##_shuffle(T v, ushort i, HERE) { \
@@ -2464,7 +2465,7 @@ _MSL_LANES += r'''
   } \
 '''
 
-# %% ../nbs/05_simulator.ipynb #4a475dc0
+# %% ../nbs/05_simulator.ipynb #af1829cd
 _MSL_LANES += r'''  template <class T> INL auto S##_shuffle_rotate_down(T v, ushort i, HERE) { \
     return mk::fetch(mk::scope, #S "_shuffle_rotate_down", mk::value(v), int((mk::lane() + i) % W), true, \
         line_, file_); \
@@ -2490,7 +2491,7 @@ _MSL_LANES += r'''  template <class T> INL auto S##_shuffle_rotate_down(T v, ush
   } \
 '''
 
-# %% ../nbs/05_simulator.ipynb #0d328df1
+# %% ../nbs/05_simulator.ipynb #833b00e9
 _MSL_LANES += r'''  template <class T> INL auto S##_broadcast_first(T v0, HERE) { \
     auto v = mk::value(v0); \
     typedef decltype(v) V; \
@@ -2530,7 +2531,7 @@ _MSL_LANES += r'''  template <class T> INL auto S##_broadcast_first(T v0, HERE) 
   }
 '''
 
-# %% ../nbs/05_simulator.ipynb #97186a53
+# %% ../nbs/05_simulator.ipynb #661e0d89
 _MSL_LANES += r'''
 template <int W> struct vote {
   typedef ulong vote_t;
@@ -2548,7 +2549,7 @@ SHUFFLE(simd, SIMD, 32) SHUFFLE(quad, QUAD, 4)
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #18816806
+# %% ../nbs/05_simulator.ipynb #f22cc8b9
 _MSL_MATRICES = r'''
 namespace metal {
 // An 8x8 matrix over 32 lanes: each holds two neighbours of one row.
@@ -2581,7 +2582,7 @@ template <class T, int R, int C> INL simdgroup_matrix<T, R, C> make_filled_simdg
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #a5dd09b8
+# %% ../nbs/05_simulator.ipynb #a43e9223
 _MSL_MATRICES += r'''
 template <class T, int R, int C, class P> INL void simdgroup_load(simdgroup_matrix<T, R, C>& m, P p,
     ulong stride = 8, ulong2 origin = ulong2(0, 0), bool transpose = false, HERE) {
@@ -2609,7 +2610,7 @@ template <class T, int R, int C, class P> INL void simdgroup_store(const simdgro
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #f2585ac5
+# %% ../nbs/05_simulator.ipynb #619444dd
 _MSL_MATRICES += r'''
 template <class D, class A, class B, class E> NOSAN inline void simdgroup_multiply_accumulate(
     simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b,
@@ -2644,7 +2645,7 @@ template <class T> INL simdgroup_matrix<T, 8, 8> operator*(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #ca2f1010
+# %% ../nbs/05_simulator.ipynb #a3dc893d
 _MSL_ATOMICS = r'''
 namespace metal {
 enum memory_order {
@@ -2673,7 +2674,7 @@ INL void atomic_thread_fence(
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #e610dc14
+# %% ../nbs/05_simulator.ipynb #418303af
 _MSL_ATOMICS += r'''
 namespace mk {
 template <size_t N> struct word;
@@ -2706,7 +2707,7 @@ template <class P> using at = std::decay_t<decltype(raw(*(P*)0)->v)>;
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #b8114bfb
+# %% ../nbs/05_simulator.ipynb #97070974
 _MSL_ATOMICS += r'''
 namespace metal {
 #define RMW(name, expr) \
@@ -2740,7 +2741,7 @@ INL bool atomic_compare_exchange_weak_explicit(P p, T* want, V v0, memory_order,
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #bb467eef
+# %% ../nbs/05_simulator.ipynb #1ef6cefc
 _MSL_MLX = r'''
 struct complex64_t {
   float real, imag;
@@ -2768,7 +2769,7 @@ template <> struct Limits<bool> {
 };
 '''
 
-# %% ../nbs/05_simulator.ipynb #ea774df6
+# %% ../nbs/05_simulator.ipynb #f536dd5f
 _MSL_MLX += r'''
 template <class S, class St> INL size_t elem_to_loc(size_t e, S shape, St strides, int ndim) {
   size_t loc = 0;
@@ -2788,7 +2789,7 @@ template <class S, class St> INL size_t elem_to_loc(uint3 e, S shape, St strides
 }
 '''
 
-# %% ../nbs/05_simulator.ipynb #f33460d4
+# %% ../nbs/05_simulator.ipynb #d6643d38
 _MSL_MLX += r'''
 inline size_t ceildiv(size_t n, size_t m) { return (n + m - 1) / m; }
 inline float log1p(float x) { return __builtin_log1pf(x); }
@@ -2800,13 +2801,13 @@ inline bfloat log1p(bfloat x) { return bfloat(__builtin_log1pf((float)x)); }
 using namespace metal;
 '''
 
-# %% ../nbs/05_simulator.ipynb #75ed2f7b
+# %% ../nbs/05_simulator.ipynb #d74135ec
 METAL_RUNTIME = ''.join((_RT_FIBER, _RT_STATE, _RT_ERRORS, _RT_SCHEDULER, _RT_MEETINGS,
                          _RT_MEMORY, _RT_RACES, _RT_BUFFERS, _RT_LAUNCH))
 METAL_PRELUDE = ''.join((_MSL_BASE, _MSL_HALF, _MSL_POINTERS, _MSL_VECTORS, _MSL_MATH, _MSL_INTEGERS,
                          _MSL_LIMITS, _MSL_LANES, _MSL_MATRICES, _MSL_ATOMICS, _MSL_MLX))
 
-# %% ../nbs/05_simulator.ipynb #0ccb677e
+# %% ../nbs/05_simulator.ipynb #74d7cd9b
 class MetalError(ValueError):
     """What the simulator found wrong.
     `.kernel`, `.line`, `.threadgroup`, `.lane`, `.problem`: the parts of the message, None where they do not apply"""
@@ -2819,25 +2820,25 @@ class MetalError(ValueError):
               f'lane {lane}' if lane is not None else '']
         super().__init__(', '.join(a for a in at if a) + f': {problem}')
 
-# %% ../nbs/05_simulator.ipynb #38f0ecea
+# %% ../nbs/05_simulator.ipynb #bf3810fc
 _TOKEN = re.compile(r"""(?P<mark>^\#[ ]\d+[ ]"[^"\n]*"[^\n]*\n)|(?P<space>[ \t\r]*\n|[ \t\r]+)|(?P<str>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
   |(?P<num>(?:0[xX][0-9a-fA-F']+|(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][-+]?\d+)?)\w*)|(?P<id>[A-Za-z_]\w*)
   |(?P<op>\#\#|<<=|>>=|->\*?|\+\+|--|::|&&|\|\||<=|>=|==|!=|[-+*/%&|^]=|<<|.)""", re.X | re.S | re.M)
 
-# %% ../nbs/05_simulator.ipynb #5b236dc1
+# %% ../nbs/05_simulator.ipynb #0c9c72d5
 def _blank(text):
     "Comments out, line breaks kept"
     keep = lambda m: m[0] if m[0][0] in '"\'' else ' ' + '\n' * m[0].count('\n')
     return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', keep, text, flags=re.S)
 
-# %% ../nbs/05_simulator.ipynb #8aca466b
+# %% ../nbs/05_simulator.ipynb #5f49035a
 class _Tok(str):
     "A token that knows its line and kind"
     def __new__(cls, s, kind, line):
         t = super().__new__(cls, s); t.kind, t.line = kind, line
         return t
 
-# %% ../nbs/05_simulator.ipynb #c327f1ea
+# %% ../nbs/05_simulator.ipynb #2f446385
 def _tokens(text):
     "Preprocessed Metal text as a list of tokens, white space and line marks included"
     out, line = [], 1
@@ -2848,7 +2849,7 @@ def _tokens(text):
         line += m[0].count('\n')
     return out
 
-# %% ../nbs/05_simulator.ipynb #9d8d239b
+# %% ../nbs/05_simulator.ipynb #e5aa9efb
 @functools.lru_cache(maxsize=256)
 def _preprocess(name, header, source):
     "(header, body) with macros expanded and comments gone, as Metal's own preprocessor would"
@@ -2867,7 +2868,7 @@ def _preprocess(name, header, source):
     start = re.search(rf'^# 1 "{re.escape(name)}\.header".*\n', r.stdout, re.M)
     return r.stdout[start.start():cut.start()], r.stdout[cut.start():]
 
-# %% ../nbs/05_simulator.ipynb #eb84a3b8
+# %% ../nbs/05_simulator.ipynb #019d38dd
 _SPACES = {'device', 'constant', 'threadgroup', 'thread'}
 _QUAL = {'const', 'volatile', 'constexpr', 'static', 'inline', 'restrict', '__restrict', '__restrict__',
          'METAL_FUNC', 'typename', 'coherent'}
@@ -2879,7 +2880,7 @@ _BASE = {'void', 'bool', 'char', 'short', 'int', 'long', 'unsigned', 'signed', '
 _BASE |= {f'{p}{t}{n}' for p in ('', 'packed_') for t in ('float', 'half', 'bfloat', 'int', 'uint',
     'short', 'ushort', 'char', 'uchar', 'long', 'ulong', 'bool') for n in (2, 3, 4)}
 
-# %% ../nbs/05_simulator.ipynb #ab006571
+# %% ../nbs/05_simulator.ipynb #0197f40d
 def _match(t, i, opens='([{', closes=')]}'):
     "Index of the bracket that closes the one at `i`"
     depth = 0
@@ -2890,7 +2891,7 @@ def _match(t, i, opens='([{', closes=')]}'):
             if depth == 0: return j
     return len(t) - 1
 
-# %% ../nbs/05_simulator.ipynb #4e52afd3
+# %% ../nbs/05_simulator.ipynb #9ea6cb8f
 def _angle(t, i):
     "Index of the > that closes the < at `i`, or None where it is a less-than"
     depth = 0
@@ -2902,13 +2903,13 @@ def _angle(t, i):
         elif t[j] in '([': pass
         elif t[j] in (';', '{', '}', '&&', '||'): return None
 
-# %% ../nbs/05_simulator.ipynb #c723eb2b
+# %% ../nbs/05_simulator.ipynb #b5c419bc
 def _skip(t, i, step=1):
     "The next index from `i` that is no white space"
     while 0 <= i < len(t) and t[i].kind == 'space': i += step
     return i
 
-# %% ../nbs/05_simulator.ipynb #8aa3cb7c
+# %% ../nbs/05_simulator.ipynb #3d82b961
 def _type(t, i):
     "Reads a type at `i`: (its text without qualifiers, const or not, index after it)"
     words, const, end = [], False, i
@@ -2923,7 +2924,7 @@ def _type(t, i):
         end = i
     return ' '.join(words), const, end
 
-# %% ../nbs/05_simulator.ipynb #471a1f6d
+# %% ../nbs/05_simulator.ipynb #a1f68bc2
 def _name(t, i):
     "A name with its :: and template arguments: (text, index after)"
     w, i = str(t[i]), i + 1
@@ -2933,7 +2934,7 @@ def _name(t, i):
         else: break
     return w, i
 
-# %% ../nbs/05_simulator.ipynb #ce8c7e98
+# %% ../nbs/05_simulator.ipynb #cdcb7f50
 def _dims(t, i):
     "Array bounds at `i`: (list of texts, index after the last bracket)"
     out = []
@@ -2942,7 +2943,7 @@ def _dims(t, i):
         out.append(f'({d})' if '>' in d or ',' in d else d)      # it will stand between the < > of a template
     return out, i
 
-# %% ../nbs/05_simulator.ipynb #973074d5
+# %% ../nbs/05_simulator.ipynb #ddd0ad62
 class _Rewriter:
     "Turns Metal text into C++ that keeps address spaces as types and line breaks where they were"
     def __init__(self, kernel, where, site=0):
@@ -2953,7 +2954,7 @@ class _Rewriter:
         try: return ''.join(_spaces(_literals(_tokens(text)), self))
         except IndexError: raise MetalError(f'the {self.where} ends in the middle of a declaration or an expression', self.kernel) from None
 
-# %% ../nbs/05_simulator.ipynb #518fee5d
+# %% ../nbs/05_simulator.ipynb #043a7b9d
 def _literals(t):
     "1.0 is a float in Metal, 1.0h a half: say so in C++"
     out = []
@@ -2968,7 +2969,7 @@ def _literals(t):
         out.append(x)
     return out
 
-# %% ../nbs/05_simulator.ipynb #f3205a55
+# %% ../nbs/05_simulator.ipynb #9ffdb8a7
 def _spaces(t, rw):
     "Address spaces: pointers become mk::ptr<space, T>, threadgroup arrays mk::arr, & of an element a sum"
     out, i, depth, curly = [], 0, 0, 0
@@ -2988,7 +2989,7 @@ def _spaces(t, rw):
             out.append(x); i += 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #0c49b8ba
+# %% ../nbs/05_simulator.ipynb #01d715f3
 def _unary(out):
     "True where an & after `out` takes an address"
     i = _skip(out, len(out) - 1, -1)
@@ -3000,7 +3001,7 @@ def _unary(out):
     return out[i] in ('return', 'case') or (out[i].kind == 'op' and out[i] not in (')', ']', '>', '&',
         '}')) and not out[i].startswith('mk::')
 
-# %% ../nbs/05_simulator.ipynb #096eab96
+# %% ../nbs/05_simulator.ipynb #742cb1f9
 def _address_of(t, i, rw):
     "&a[i].x as mk::address<decltype(a[i]), decltype(a)>(a[i].x), which has a's space; & of a plain name stays"
     owners, space, end = _owners(t, _skip(t, i + 1), rw)
@@ -3011,7 +3012,7 @@ def _address_of(t, i, rw):
     op = lambda s: _Tok(s, 'op', t[i].line)
     return [op(f"mk::address<{', '.join(map(flat, types))}>("), *_spaces(t[i + 1:end], rw), op(')')], end
 
-# %% ../nbs/05_simulator.ipynb #ad6cad98
+# %% ../nbs/05_simulator.ipynb #aa11c288
 def _owners(t, i, rw):
     "What the place at `i` is part of, innermost first: ([(from, to)], its variable's space or None, index after)"
     owners, space, end = [], None, i + 1
@@ -3033,7 +3034,7 @@ def _owners(t, i, rw):
         else: break
     return owners, space, end
 
-# %% ../nbs/05_simulator.ipynb #41dbbe65
+# %% ../nbs/05_simulator.ipynb #78719867
 def _declaration(t, i, out, depth, rw):
     "What the address space at `t[i]` declares, as C++: (tokens, index after)"
     space, line = t[i], t[i].line
@@ -3086,7 +3087,7 @@ def _declaration(t, i, out, depth, rw):
         return tok(f'{pre}const {T}'), j
     return tok(f"{pre}{'const ' if const else ''}{T}"), j
 
-# %% ../nbs/05_simulator.ipynb #f2c0ddc6
+# %% ../nbs/05_simulator.ipynb #524e00c8
 def _more_pointers(t, i):
     "In `device float *a = x, *b = y;` takes the star of b away: its type, our pointer, already says so"
     while i < len(t) and t[i] not in (';', '{', ')'):
@@ -3095,7 +3096,7 @@ def _more_pointers(t, i):
             t[k] = _Tok('', 'space', t[k].line)
         i += 1
 
-# %% ../nbs/05_simulator.ipynb #b132ca0d
+# %% ../nbs/05_simulator.ipynb #423cbe33
 def _shared(t, k, T, depth, rw, nl, line):
     "threadgroup T a[N], b; as references to memory that the whole threadgroup shares"
     new = []
@@ -3117,7 +3118,7 @@ def _shared(t, k, T, depth, rw, nl, line):
         k = _skip(t, e + 1)
     return [_Tok('; '.join(new) + nl, 'op', line)], j
 
-# %% ../nbs/05_simulator.ipynb #ab361cbb
+# %% ../nbs/05_simulator.ipynb #59a1010c
 def _ternaries(t):
     "Wraps the arms of ?: so that a software half or bfloat meets a float as the built-in types would"
     i = 0
@@ -3143,7 +3144,7 @@ def _ternaries(t):
         i += 2
     return t
 
-# %% ../nbs/05_simulator.ipynb #ac24c910
+# %% ../nbs/05_simulator.ipynb #0b3a5bb9
 _BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete': 'Metal has no delete',
            'try': 'Metal has no exceptions',
            'catch': 'Metal has no exceptions', 'throw': 'Metal has no exceptions',
@@ -3156,7 +3157,7 @@ _BANNED = {'double': 'Metal has no double', 'new': 'Metal has no new', 'delete':
 _UNKNOWN = re.compile(r'(texture|depth)(1d|2d|3d|cube|_buffer)?(_ms)?(_array)?$|sampler$|imageblock|visible_function_table$|'
                       r'intersect(or|ion_)|ray$|mesh$|acceleration_structure$|primitive_acceleration_structure$|cooperative_tensor$')
 
-# %% ../nbs/05_simulator.ipynb #b64b53d2
+# %% ../nbs/05_simulator.ipynb #d5cacad2
 def _foreign(t, i):
     "Is token i the name of a type that Metal has and the simulator has not? A variable may have such a name"
     if not _UNKNOWN.match(t[i]) or i + 1 >= len(t): return False
@@ -3164,7 +3165,7 @@ def _foreign(t, i):
     if before in ('.', '->') or before.kind == 'id' and before not in ('const', 'constexpr', 'constant', 'return', 'thread', 'using', 'metal'): return False
     return after == '<' or after.kind == 'id' or (before == '::' and after in ('(', '&', '*'))
 
-# %% ../nbs/05_simulator.ipynb #bf4b2e10
+# %% ../nbs/05_simulator.ipynb #4024dd33
 def _check(text, rw, types=()):
     "Refuses what Metal refuses, by the text alone"
     t = [x for x in _tokens(text) if x.kind != 'space']
@@ -3179,7 +3180,7 @@ def _check(text, rw, types=()):
                 rw.error('Metal has no lambdas', x.line)
     _check_pointers(t, rw, set(types)); _check_mixed(t, rw); _check_recursion(t, rw)
 
-# %% ../nbs/05_simulator.ipynb #ad29d335
+# %% ../nbs/05_simulator.ipynb #5e532cd7
 def _check_pointers(t, rw, types):
     "Every pointer and reference needs an address space"
     types = types | _BASE | {str(t[i + 1]) for i, x in enumerate(t[:-1])
@@ -3208,7 +3209,7 @@ def _check_pointers(t, rw, types):
             rw.error(f"{what} {it} has no address space: "
                      'Metal wants device, constant, threadgroup or thread', x.line)
 
-# %% ../nbs/05_simulator.ipynb #c70a2f6e
+# %% ../nbs/05_simulator.ipynb #33bde8dc
 def _check_mixed(t, rw):
     "A thread's own array given to a pointer of another address space"
     own = set()
@@ -3227,7 +3228,7 @@ def _check_mixed(t, rw):
                 if t[k] in own and t[k + 1] in (';', '+', '['):
                     rw.error(f'{x} pointer {t[j - 1]} is given {t[k]}, which is in thread memory', x.line)
 
-# %% ../nbs/05_simulator.ipynb #ed2a00d5
+# %% ../nbs/05_simulator.ipynb #d5ab6f45
 def _check_recursion(t, rw):
     "A function, defined once, from which calls lead back to it"
     bodies = {}
@@ -3249,7 +3250,7 @@ def _check_recursion(t, rw):
             if m == n: rw.error(f'{n} calls itself: Metal has no recursion', once[n][0])
             if m not in seen: seen.add(m); todo += calls[m]
 
-# %% ../nbs/05_simulator.ipynb #1a8d9f88
+# %% ../nbs/05_simulator.ipynb #f02f6bba
 _ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_per_threadgroup='uint',
               dispatch_threads_per_threadgroup='uint3',
     grid_origin='uint3', grid_size='uint3', quadgroup_index_in_threadgroup='uint',
@@ -3261,7 +3262,7 @@ _ATTRS = dict(dispatch_quadgroups_per_threadgroup='uint', dispatch_simdgroups_pe
     threadgroups_per_grid='uint3', threads_per_grid='uint3', threads_per_simdgroup='uint',
     threads_per_threadgroup='uint3')
 
-# %% ../nbs/05_simulator.ipynb #4b5bda0e
+# %% ../nbs/05_simulator.ipynb #f86f5564
 _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4',
                  dispatch_simdgroups_per_threadgroup='(vol(L->tg) + 31) / 32',
     dispatch_threads_per_threadgroup='u3(L->tg)', grid_origin='uint3(0, 0, 0)', grid_size='u3(L->grid)',
@@ -3275,18 +3276,18 @@ _CPP_ATTR = dict(dispatch_quadgroups_per_threadgroup='(vol(L->tg) + 3) / 4',
     threadgroups_per_grid='u3(L->groups)', threads_per_grid='u3(L->grid)', threads_per_simdgroup='32u',
     threads_per_threadgroup='u3(d->size)')
 
-# %% ../nbs/05_simulator.ipynb #f8b50005
+# %% ../nbs/05_simulator.ipynb #8b4b3f0c
 _DTYPES = {mx.bool_: 'bool', mx.uint8: 'uint8_t', mx.uint16: 'uint16_t', mx.uint32: 'uint32_t',
            mx.uint64: 'uint64_t', mx.int8: 'int8_t', mx.int16: 'int16_t',
            mx.int32: 'int32_t', mx.int64: 'int64_t', mx.float16: 'float16_t', mx.bfloat16: 'bfloat16_t',
            mx.float32: 'float', mx.complex64: 'complex64_t'}
 
-# %% ../nbs/05_simulator.ipynb #ea749a14
+# %% ../nbs/05_simulator.ipynb #f1235ed3
 def _cpp_type(dtype, what):
     if dtype not in _DTYPES: raise ValueError(f'{what}: {dtype} has no Metal type')
     return _DTYPES[dtype]
 
-# %% ../nbs/05_simulator.ipynb #db0eb160
+# %% ../nbs/05_simulator.ipynb #ef39a833
 def _signature(name, inputs, outputs, source, template, atomic):
     """The kernel's parameters as MLX writes them: [(declaration in Metal, kind, C++ expression)].
     inputs: [(name, dtype, ndim, size)], outputs: [(name, dtype)]"""
@@ -3312,7 +3313,7 @@ def _signature(name, inputs, outputs, source, template, atomic):
         if a in source: ps.append((f'{T} {a} [[{a}]]', _CPP_ATTR[a]))
     return ps
 
-# %% ../nbs/05_simulator.ipynb #485eb589
+# %% ../nbs/05_simulator.ipynb #22f1d319
 def _swizzles(text):
     "C++ declarations of the swizzles that occur in the text, for 2, 3 and 4 elements"
     out = {2: '', 3: '', 4: ''}
@@ -3322,7 +3323,7 @@ def _swizzles(text):
             if max(idx) < n: out[n] += f" swz<T, {n}, {', '.join(map(str, idx))}> {w};"
     return out
 
-# %% ../nbs/05_simulator.ipynb #cc2df373
+# %% ../nbs/05_simulator.ipynb #c7b50ef9
 def _template(template):
     "(names with C++ kinds, C++ values) of the template arguments"
     head, args = [], []
@@ -3334,7 +3335,7 @@ def _template(template):
         else: raise ValueError(f'template argument {name}: got {v!r}, want a bool, an int or an mx.Dtype')
     return head, args
 
-# %% ../nbs/05_simulator.ipynb #48185f6e
+# %% ../nbs/05_simulator.ipynb #f1413688
 def _metal_text(name, params, source, header, template):
     "The whole Metal text, as MLX would hand it to Apple's compiler; what verbose=True prints"
     head, _ = _template(template)
@@ -3342,7 +3343,7 @@ def _metal_text(name, params, source, header, template):
     return f"{header}\n{t}[[kernel]] void {name}(\n  " + ',\n  '.join(p
         for p, _ in params) + f") {{\n{source}\n}}\n"
 
-# %% ../nbs/05_simulator.ipynb #d5d6a234
+# %% ../nbs/05_simulator.ipynb #84a107b3
 _MAIN = """
 namespace mk {
 struct Ids { uint at[3], in[3], group[3], index, lane, simd, size[3]; };
@@ -3353,7 +3354,7 @@ NOSAN static uint vol(const uint* p) { return p[0] * p[1] * p[2]; }
 extern "C" NOSAN void mk_lane(void** a, const mk::Ids* d, const mk::Launch* L) { using namespace mk; %s(%s); }
 """
 
-# %% ../nbs/05_simulator.ipynb #adb0a965
+# %% ../nbs/05_simulator.ipynb #da754a5a
 def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=False):
     "The C++ that the kernel becomes, without the prelude"
     head, args = _template(template)
@@ -3366,11 +3367,11 @@ def _cpp_text(name, params, source, header, template, bfloat=False, soft_half=Fa
     if bfloat or soft_half: h, b = (''.join(_ternaries(_tokens(s))) for s in (h, b))
     ps = ', '.join(''.join(_Rewriter(name, 'body').run(re.sub(r'\[\[.*?\]\]', '', p))) for p, _ in params)
     t = f"template <{', '.join(head)}>\n" if head else ''
-    call = name + (f"<{', '.join(args)}>" if args else '')
+    call = '::' + name + (f"<{', '.join(args)}>" if args else '')        # a kernel may be called a
     return (f'{h}\n{t}void {name}({ps}) {{\n{b}\n}}\n#line 1 "main"\n' +
             _MAIN % (call, ', '.join(e for _, e in params)))
 
-# %% ../nbs/05_simulator.ipynb #25b62bae
+# %% ../nbs/05_simulator.ipynb #4b7b9288
 class _PyBuffer(ctypes.Structure):
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.py_object), ('len', ctypes.c_ssize_t),
                 ('itemsize', ctypes.c_ssize_t), ('readonly', ctypes.c_int),
@@ -3379,7 +3380,7 @@ class _PyBuffer(ctypes.Structure):
                 ('strides', ctypes.POINTER(ctypes.c_ssize_t)),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/05_simulator.ipynb #74ec75a5
+# %% ../nbs/05_simulator.ipynb #81a3d788
 class _View:
     """An MLX array's memory by the buffer protocol; close it soon.
     `.ptr`, `.strides` (elements), `.lo` and `.hi` (bytes in use around .ptr)"""
@@ -3394,20 +3395,20 @@ class _View:
         self.hi = (sum(e for e in ends if e > 0) + item) if x.size else 0
     def close(self): ctypes.pythonapi.PyBuffer_Release(ctypes.byref(self.v))
 
-# %% ../nbs/05_simulator.ipynb #1fd687e9
+# %% ../nbs/05_simulator.ipynb #04074211
 _u32, _i32, _u64, _ptr = ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_void_p
 class _Buffer(ctypes.Structure):
     _fields_ = [('lo', _ptr), ('hi', _ptr), ('item', _i32), ('writable', _i32), ('atomic', _i32),
                 ('ready', _i32), ('name', ctypes.c_char * 64),
                 ('written', _ptr), ('owner', _ptr), ('grain', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #87d8dbe1
+# %% ../nbs/05_simulator.ipynb #4277036a
 class _Error(ctypes.Structure):
     _fields_ = [('kind', _i32), ('lane', _i32), ('line', _i32), ('group', _u32 * 3), ('pc', _u64),
                 ('pc2', _u64), ('base', _u64),
                 ('file', ctypes.c_char * 128), ('text', ctypes.c_char * 1024)]
 
-# %% ../nbs/05_simulator.ipynb #68fd84da
+# %% ../nbs/05_simulator.ipynb #987c4525
 class _Launch(ctypes.Structure):
     _fields_ = [('grid', _u32 * 3), ('tg', _u32 * 3), ('groups', _u32 * 3), ('checks', _i32),
                 ('trace', _i32), ('workers', _i32), ('nbuf', _i32),
@@ -3416,12 +3417,12 @@ class _Launch(ctypes.Structure):
                 ('events', _ptr), ('nevents', _u64), ('cap', _u64), ('next', _u64), ('total', _u64),
                 ('image', _u64), ('sites', _ptr), ('nsites', _i32), ('pad2', _i32)]
 
-# %% ../nbs/05_simulator.ipynb #7cabc13f
+# %% ../nbs/05_simulator.ipynb #5498c322
 _EVENT = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'),
                    ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8')])
 _SITE = np.dtype([('id', 'i8'), ('bytes', 'i8'), ('item', 'i8'), ('name', 'S64')])
 
-# %% ../nbs/05_simulator.ipynb #0059aa55
+# %% ../nbs/05_simulator.ipynb #3949d7bb
 @functools.lru_cache(maxsize=None)
 def _runtime():
     "The compiled runtime, and the table of its functions that every kernel is given"
@@ -3433,20 +3434,20 @@ def _runtime():
     names = ['rt_meet', 'rt_barrier', 'rt_tgmem', 'rt_access', 'rt_atomic', 'rt_lane', 'rt_fail']
     return lib, (_ptr * len(names))(*(ctypes.cast(getattr(lib, n), _ptr).value for n in names))
 
-# %% ../nbs/05_simulator.ipynb #83912e88
+# %% ../nbs/05_simulator.ipynb #9526a464
 _NATIVE = '-mcpu=native' if (sys.platform, platform.machine()) == ('darwin', 'arm64') else '-march=native'
 _MATH = {'safe': ['-ffp-contract=off'], 'relaxed': ['-ffp-contract=fast', '-fno-math-errno',
     '-fno-signed-zeros', '-freciprocal-math'],
          'fast': ['-ffast-math', '-fno-finite-math-only']}
 
-# %% ../nbs/05_simulator.ipynb #49715aae
+# %% ../nbs/05_simulator.ipynb #caf7d326
 @functools.lru_cache(maxsize=None)
 def _macros(*cxx):
     "What the compiler predefines, as one string"
     return subprocess.run([*cxx, '-dM', '-E', '-x', 'c++', _NATIVE, os.devnull], capture_output=True,
                           text=True).stdout
 
-# %% ../nbs/05_simulator.ipynb #7ced66da
+# %% ../nbs/05_simulator.ipynb #b54db9ff
 def _compile(name, text, swz, checks, math, soft):
     "The kernel's C++ as a loaded library"
     cxx, version = find_compiler()
@@ -3469,7 +3470,7 @@ def _compile(name, text, swz, checks, math, soft):
     lib.mk_bind(_runtime()[1])
     return lib
 
-# %% ../nbs/05_simulator.ipynb #3ded29e8
+# %% ../nbs/05_simulator.ipynb #cf537689
 def _readable(s):
     "A C++ compiler's words about our pointers, in Metal's"
     s = re.sub(r"(?:mk::)?ptr<(?:mk::)?(device|constant|threadgroup)_, ?([^<>]*(?:<[^<>]*>)?)>",
@@ -3478,7 +3479,7 @@ def _readable(s):
                   lambda m: f'threadgroup {m[1]}[' + m[2].replace(', ', '][').replace('ul',
                       '').replace('UL', '').replace('u', '') + ']', s)
 
-# %% ../nbs/05_simulator.ipynb #b3d7750c
+# %% ../nbs/05_simulator.ipynb #53bcadd9
 def _compile_error(text, name):
     "The first complaint of the compiler as a MetalError"
     m = re.search(re.escape(name) + r'\.(body|header):(\d+):(?:\d+:)? *(?:fatal )?error: (.*)', text)
@@ -3501,7 +3502,7 @@ def _compile_error(text, name):
     elif len(spaces) > 1: said = f'address spaces are mixed: {said}'
     return MetalError(f'does not compile: {said}', name, int(m[2]), where=m[1])
 
-# %% ../nbs/05_simulator.ipynb #bb3769cd
+# %% ../nbs/05_simulator.ipynb #6349eab4
 @functools.lru_cache(maxsize=4096)
 def _where(path, offset, name):
     "The kernel's (part, line) at an offset of its library, through addr2line or atos"
@@ -3513,7 +3514,7 @@ def _where(path, offset, name):
         if m := re.search(re.escape(name) + r'\.(body|header):(\d+)', out): return m[1], int(m[2])
     return 'body', None
 
-# %% ../nbs/05_simulator.ipynb #a76e81ae
+# %% ../nbs/05_simulator.ipynb #d8777180
 def _raise(err, lib, name):
     "The runtime's error as a MetalError"
     part, line = 'body', err.line or None
@@ -3525,7 +3526,7 @@ def _raise(err, lib, name):
         if l2: text += f" (the other access: {'header ' if p2 == 'header' else ''}line {l2})"
     raise MetalError(text, name, line, tuple(err.group), err.lane, part)
 
-# %% ../nbs/05_simulator.ipynb #08d67262
+# %% ../nbs/05_simulator.ipynb #ca97b54f
 def _triple(v, what):
     "A grid or threadgroup: three positive ints"
     try: t = tuple(operator.index(i) for i in v)
@@ -3533,7 +3534,7 @@ def _triple(v, what):
     if len(t) != 3 or min(t) < 1: raise ValueError(f'{what}: got {v!r}, want three positive ints')
     return t
 
-# %% ../nbs/05_simulator.ipynb #4a8efd5c
+# %% ../nbs/05_simulator.ipynb #d88a74c2
 class MetalKernel:
     "A kernel for the simulator; make one with `metal_kernel`"
     def __init__(self, name, input_names, output_names, source, header, ensure_row_contiguous,
@@ -3547,7 +3548,7 @@ class MetalKernel:
     def __repr__(self):
         return f"MetalKernel({self.name}: {', '.join(self.input_names)} -> {', '.join(self.output_names)})"
 
-# %% ../nbs/05_simulator.ipynb #a005f5ff
+# %% ../nbs/05_simulator.ipynb #9a39ff1e
 @patch
 def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
     "The compiled library for these dtypes and template arguments"
@@ -3568,7 +3569,7 @@ def _library(self: MetalKernel, ins, dtypes, template, checks, verbose):
         self.libs[key] = _compile(self.name, cpp, _swizzles(text), checks, self.math, False)
     return self.libs[key]
 
-# %% ../nbs/05_simulator.ipynb #e166003e
+# %% ../nbs/05_simulator.ipynb #a52db65e
 @patch
 def _check_text(self: MetalKernel, template):
     "Refuse by the text what Metal's compiler refuses"
@@ -3579,7 +3580,7 @@ def _check_text(self: MetalKernel, template):
         except IndexError: raise MetalError(f'the {where} ends in the middle of a declaration or an expression', self.name) from None
     self.checked = True
 
-# %% ../nbs/05_simulator.ipynb #113417ec
+# %% ../nbs/05_simulator.ipynb #62c34623
 @patch
 def __call__(self: MetalKernel, *,
              inputs,             # arrays or scalars, one per input name
@@ -3618,7 +3619,7 @@ def __call__(self: MetalKernel, *,
     try: return run.go(grid, threadgroup, seed, trace, workers)
     finally: run.close()
 
-# %% ../nbs/05_simulator.ipynb #322a37f5
+# %% ../nbs/05_simulator.ipynb #4f8621ee
 class _Run:
     "One launch: its buffers, in guarded memory where there are checks"
     def __init__(self, k, lib, ins, shapes, dtypes, init, checks):
@@ -3635,7 +3636,7 @@ class _Run:
         for s, d, name in zip(shapes, dtypes, k.output_names):
             self.outs.append(self.output(name, (s,) if isinstance(s, int) else tuple(s), d, init))
 
-# %% ../nbs/05_simulator.ipynb #f3be9c5c
+# %% ../nbs/05_simulator.ipynb #2f9fada7
 @functools.lru_cache(maxsize=None)
 def _origin():
     "Where fresh MLX arrays start, modulo 16"
@@ -3643,7 +3644,7 @@ def _origin():
     try: return v.ptr % 16
     finally: v.close()
 
-# %% ../nbs/05_simulator.ipynb #6779762e
+# %% ../nbs/05_simulator.ipynb #82f275f3
 @patch
 def add(self: _Run, name, ptr, lo, hi, item, writable=False):
     "Registers bytes [ptr+lo, ptr+hi); a guarded copy of them where there are checks"
@@ -3658,13 +3659,13 @@ def add(self: _Run, name, ptr, lo, hi, item, writable=False):
                 name=name.encode()[:63], grain=min(item, 4))
     self.bufs.append((b, ptr)); return b, ptr
 
-# %% ../nbs/05_simulator.ipynb #666aca67
+# %% ../nbs/05_simulator.ipynb #ef4f4a57
 @patch
 def add_np(self: _Run, name, a, writable=False):
     self.keep.append(a)
     return self.add(name, a.ctypes.data, 0, a.nbytes, a.itemsize, writable)
 
-# %% ../nbs/05_simulator.ipynb #add9b73a
+# %% ../nbs/05_simulator.ipynb #80ccf70d
 @patch
 def output(self: _Run, name, shape, dtype, init):
     "An output buffer, poisoned with NaN bits where nothing initialises it"
@@ -3684,14 +3685,14 @@ def output(self: _Run, name, shape, dtype, init):
         self.keep += [written, owner]
     return a, b, ptr, shape, dtype, written, name
 
-# %% ../nbs/05_simulator.ipynb #85184ff7
+# %% ../nbs/05_simulator.ipynb #a733521d
 @patch
 def close(self: _Run):
     for v in self.views: v.close()
     for m in self.maps: _runtime()[0].rt_unmap(*m)
     self.views, self.maps = [], []
 
-# %% ../nbs/05_simulator.ipynb #a619a785
+# %% ../nbs/05_simulator.ipynb #0f8f58a2
 @patch
 def go(self: _Run, grid, threadgroup, seed, trace, workers):
     "Launch, then outputs (and the trace)"
@@ -3713,7 +3714,7 @@ def go(self: _Run, grid, threadgroup, seed, trace, workers):
     outs = [self.collect(*o) for o in self.outs]
     return (outs, self.trace(events[:L.nevents], sites[:L.nsites], grid, tg)) if trace else outs
 
-# %% ../nbs/05_simulator.ipynb #a79d669f
+# %% ../nbs/05_simulator.ipynb #fe90fcdc
 @patch
 def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     "An output as an mx.array; every byte must have been written"
@@ -3729,7 +3730,7 @@ def collect(self: _Run, a, b, ptr, shape, dtype, written, name):
     x = mx.array(a.view(raw)).reshape(shape)
     return x if x.dtype == dtype else x.view(dtype).reshape(shape)
 
-# %% ../nbs/05_simulator.ipynb #978d1ff6
+# %% ../nbs/05_simulator.ipynb #84a0d540
 def metal_kernel(name: str,                     # a C identifier
                  input_names, output_names,     # the parameters' names
                  source: str,                   # the kernel's body, in Metal
@@ -3756,7 +3757,7 @@ def metal_kernel(name: str,                     # a C identifier
     return MetalKernel(name, input_names, output_names, source, header, ensure_row_contiguous,
                        atomic_outputs, math, max_threads, max_memory)
 
-# %% ../nbs/05_simulator.ipynb #739eb6f5
+# %% ../nbs/05_simulator.ipynb #3dc58c60
 class Trace:
     """What a launch with `trace=True` did: `.events`, one row per access or rendezvous, in order.
 
@@ -3769,7 +3770,7 @@ class Trace:
 
     def __repr__(self): return f'Trace({self.name}: {len(self.events)} events on {", ".join(self.names)})'
 
-# %% ../nbs/05_simulator.ipynb #de4d82ec
+# %% ../nbs/05_simulator.ipynb #722b3a88
 @patch
 def of(self: Trace, name=None, group=None, kind=None, simd=None):
     "The events on array `name`, of one threadgroup, kind ('read' or 'write') or simdgroup"
@@ -3781,11 +3782,11 @@ def of(self: Trace, name=None, group=None, kind=None, simd=None):
     if kind is not None: e = e[e['kind'] == ('read', 'write').index(kind)]
     return e if simd is None else e[e['lane'] // 32 == simd]
 
-# %% ../nbs/05_simulator.ipynb #69fb28c8
+# %% ../nbs/05_simulator.ipynb #6a77b0a8
 _TRACE = np.dtype([('group', 'u4'), ('step', 'u4'), ('lane', 'u2'), ('kind', 'u2'), ('where', 'i4'),
                    ('offset', 'i8'), ('size', 'u4'), ('epoch', 'u4'), ('pc', 'u8'), ('line', 'i4')])
 
-# %% ../nbs/05_simulator.ipynb #96cb5969
+# %% ../nbs/05_simulator.ipynb #6fc875bc
 @patch
 def trace(self: _Run, events, sites, grid, tg):
     "The runtime's events as a `Trace`, with names and lines looked up"
@@ -3799,7 +3800,7 @@ def trace(self: _Run, events, sites, grid, tg):
     e['line'] = np.where(e['kind'] < 2, [base.get(pc, 0) for pc in events['pc']], events['where'])
     return Trace(self.k.name, e, arrays, grid, tg)
 
-# %% ../nbs/05_simulator.ipynb #5e8b9e02
+# %% ../nbs/05_simulator.ipynb #620f91d7
 @patch
 def _line(self: _Run, pc):
     "The kernel's line at an absolute address; negative for the header"
@@ -3807,7 +3808,7 @@ def _line(self: _Run, pc):
     part, line = _where(self.lib._name, pc - (base or 0), self.k.name)
     return (line or 0) * (-1 if part == 'header' else 1)
 
-# %% ../nbs/05_simulator.ipynb #ea114dcb
+# %% ../nbs/05_simulator.ipynb #f2b32e75
 def coalescing(trace, name, line_bytes=128):
     """How well each simdgroup's reads of array `name` share memory lines.
     {kernel line: (accesses, lines touched, lines needed, share of bytes used)}.
@@ -3828,13 +3829,13 @@ def coalescing(trace, name, line_bytes=128):
         a[0] += 1; a[1] += len(touched); a[2] += -(-used // line_bytes); a[3] += used
     return {l: (a, t, need, used / (t * line_bytes)) for l, (a, t, need, used) in sorted(out.items())}
 
-# %% ../nbs/05_simulator.ipynb #fe0066d9
+# %% ../nbs/05_simulator.ipynb #a3be82d7
 def _figures():
     "The book's figures module, imported when the first picture is drawn"
     from turboquant import figures
     return figures
 
-# %% ../nbs/05_simulator.ipynb #7e3d9283
+# %% ../nbs/05_simulator.ipynb #75a2bb61
 def _axes(ax, **kw):
     "`ax`, or new axes"
     return ax if ax is not None else _figures().plt.subplots(**kw)[1]
@@ -3844,7 +3845,7 @@ def _steps():
     F = _figures()
     return F.plt.matplotlib.colors.LinearSegmentedColormap.from_list('steps', [F.C.blue, F.C.green, F.C.orange, F.C.pink])
 
-# %% ../nbs/05_simulator.ipynb #63dd419e
+# %% ../nbs/05_simulator.ipynb #6739d9b3
 def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
     """Lane by address: a square per byte range that a lane of simdgroup `simd` touches; colour is when.
     Returns the axes"""
@@ -3862,14 +3863,14 @@ def draw_lanes(trace, name, group=0, kind='read', simd=0, ax=None, limit=None):
            title=f'{kind}s of {name}, threadgroup {group}, simdgroup {simd}: blue first')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #110f20e5
+# %% ../nbs/05_simulator.ipynb #d10a346a
 def _nth(e):
     "For each event, how many its lane had before it"
     count, out = {}, np.zeros(len(e), int)
     for i, l in enumerate(e['lane']): out[i] = count[l] = count.get(l, -1) + 1
     return out
 
-# %% ../nbs/05_simulator.ipynb #7e0ed0b2
+# %% ../nbs/05_simulator.ipynb #199b3782
 def draw_coalescing(trace, name, line_bytes=128, ax=None):
     """Bars: memory lines touched per simdgroup access of `name`, for each kernel line.
     The tick is what would be enough. Returns the axes"""
@@ -3886,7 +3887,7 @@ def draw_coalescing(trace, name, line_bytes=128, ax=None):
     ax.set_xlim(0, max(t / a for a, t, _, _ in c.values()) * 1.35); ax.invert_yaxis()
     return ax
 
-# %% ../nbs/05_simulator.ipynb #b3812276
+# %% ../nbs/05_simulator.ipynb #23c84957
 def draw_timeline(trace, group=0, ax=None, lanes=None):
     "Time to the right, a row per lane: reads, writes and where it waited. Returns the axes"
     e = trace.of(group=group)
@@ -3906,7 +3907,7 @@ def draw_timeline(trace, group=0, ax=None, lanes=None):
     ax.figure.legend(ncols=4, loc='outside lower center')
     return ax
 
-# %% ../nbs/05_simulator.ipynb #24254424
+# %% ../nbs/05_simulator.ipynb #fc6abf8a
 def step_lanes(trace, name, group=0, lanes=range(8), steps=16, caption='', alt=''):
     """An interactive picture: the first `steps` accesses of array `name` by some lanes, one more at each step.
 

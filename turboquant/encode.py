@@ -6,17 +6,17 @@
 __all__ = ['ENCODE_METAL', 'ENCODE_CUDA', 'ENCODE_HEADER', 'ENCODE_PLACE', 'ENCODE_READ', 'ENCODE_TURN', 'ENCODE_START',
            'ENCODE_FIT', 'ENCODE_WORDS', 'ENCODE_TEXT', 'pack_launch', 'try_pack', 'pack_gpu', 'bench_pack']
 
-# %% ../nbs/06c_encode.ipynb #05269863
+# %% ../nbs/06c_encode.ipynb #846a688d
 import functools, time, warnings
 import mlx.core as mx
 
-# %% ../nbs/06c_encode.ipynb #68f296a3
+# %% ../nbs/06c_encode.ipynb #724e73a8
 from .core import _kernel, _small, _types
 from .cuda import CUDA_PRELUDE
 from .fit import pack_fit
 from .packing import Packed, _check_x, _want, pack, unpack
 
-# %% ../nbs/06c_encode.ipynb #6c220a53
+# %% ../nbs/06c_encode.ipynb #e4a46eeb
 def _four(x):
     "x as (B, H, N, D), without a copy where MLX needs none"
     return x.reshape(-1, *x.shape[-3:]) if x.ndim > 4 else mx.expand_dims(x, list(range(4 - x.ndim)))
@@ -33,7 +33,7 @@ def _flags(x, bits, g, axis, dtype, fit, turn, values=None, simds=4):
     return dict(AXIS=-axis, BITS=bits, GROUP=g, VALUES=values, PARTS=g//values, SIMDS=simds, FIT=int(fit), TURN=int(turn),
                 ROUNDED=int(rounded), S=dtype)
 
-# %% ../nbs/06c_encode.ipynb #1beead7a
+# %% ../nbs/06c_encode.ipynb #b59fa615
 ENCODE_METAL = """
 template <typename T> inline void read8(const device T* p, thread float* to) { for (int i = 0; i < 8; i++) to[i] = float(p[i]); }
 template <typename T> inline void read8(const constant T* p, thread float* to) { for (int i = 0; i < 8; i++) to[i] = float(p[i]); }
@@ -42,7 +42,7 @@ inline uint nearest_code(float x) { return uint(metal::rint(x)); }
 inline float quotient(float a, float b) { return metal::fast::divide(a, b); }           // a few last bits off, and quick
 """
 
-# %% ../nbs/06c_encode.ipynb #7173945f
+# %% ../nbs/06c_encode.ipynb #909caba9
 ENCODE_CUDA = CUDA_PRELUDE + """
 namespace metal {
   inline float min(float a, float b) { return ::fminf(a, b); }
@@ -62,7 +62,7 @@ inline uint nearest_code(float x) { return __float_as_uint(x + 12582912.0f) & 25
 inline float quotient(float a, float b) { return __fdividef(a, b); }
 """
 
-# %% ../nbs/06c_encode.ipynb #8a15ecf7
+# %% ../nbs/06c_encode.ipynb #c1dcae21
 ENCODE_HEADER = """
 // The sum, the least and the largest over the PARTS lanes that share a group; they are NEAR lanes apart.
 template <int NEAR, int PARTS> inline float group_sum(float x) {
@@ -84,7 +84,7 @@ template <int BITS> inline uint code_of(float x, float s, float b, float r) {
 }
 """
 
-# %% ../nbs/06c_encode.ipynb #0f90b163
+# %% ../nbs/06c_encode.ipynb #a931ca99
 ENCODE_PLACE = """
   constexpr int SHARE = 32 / PARTS, NEAR = AXIS == 2 ? SHARE : 1;       // groups a simdgroup holds; lanes from part to part
   constexpr float TOP = (1 << BITS) - 1, TINY = 6.103515625e-5f;
@@ -102,7 +102,7 @@ ENCODE_PLACE = """
   const long at = matrix / H * long(x_strides[0]) + matrix % H * long(x_strides[1]) + d0 * column;
 """
 
-# %% ../nbs/06c_encode.ipynb #bd2fe1db
+# %% ../nbs/06c_encode.ipynb #63941c68
 ENCODE_READ = """
   float v[VALUES];
   if (AXIS == 2) {
@@ -124,7 +124,7 @@ ENCODE_READ = """
   }
 """
 
-# %% ../nbs/06c_encode.ipynb #778826f8
+# %% ../nbs/06c_encode.ipynb #92e0a699
 ENCODE_TURN = """
   if (TURN) {
     #pragma unroll
@@ -147,7 +147,7 @@ ENCODE_TURN = """
   }
 """
 
-# %% ../nbs/06c_encode.ipynb #11781980
+# %% ../nbs/06c_encode.ipynb #cd5292b4
 ENCODE_START = """
   float lo = v[0], hi = v[0];
   #pragma unroll
@@ -163,7 +163,7 @@ ENCODE_START = """
   if (ROUNDED) { s = float(S(s)); b = float(S(b)); }
 """
 
-# %% ../nbs/06c_encode.ipynb #66aac1cf
+# %% ../nbs/06c_encode.ipynb #24304304
 ENCODE_FIT = """
   if (FIT) {
     float best = INFINITY, best_s = s, best_b = b;
@@ -189,7 +189,7 @@ ENCODE_FIT = """
   }
 """
 
-# %% ../nbs/06c_encode.ipynb #ae248e13
+# %% ../nbs/06c_encode.ipynb #f052e136
 ENCODE_WORDS = """
   if (live && part == 0) { scales[group] = S(s); biases[group] = S(b); }
   constexpr int PER = 32 / BITS;
@@ -215,7 +215,7 @@ ENCODE_WORDS = """
 """
 ENCODE_TEXT = ENCODE_PLACE + ENCODE_READ + ENCODE_TURN + ENCODE_START + ENCODE_FIT + ENCODE_WORDS
 
-# %% ../nbs/06c_encode.ipynb #5edb9d69
+# %% ../nbs/06c_encode.ipynb #2ee0e04d
 def pack_launch(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6, fit=True, turn=False,
                 make, header=ENCODE_METAL, values=None, simds=4, **kw):
     """`pack_gpu` by the kernel, arguments unchecked. `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the
@@ -229,7 +229,7 @@ def pack_launch(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6,
             output_shapes=[(*lead, N, D*bits//32), few, few], output_dtypes=[mx.uint32, dtype, dtype], **kw)
     return Packed(*res, axis)
 
-# %% ../nbs/06c_encode.ipynb #cf50cb13
+# %% ../nbs/06c_encode.ipynb #8b124ef9
 def _by_ops(x, *, steps=6, fit=True, turn=False, **kw):
     if turn: x = mx.hadamard_transform(x.astype(mx.float32))
     return pack_fit(x, steps=steps, **kw) if fit else pack(x, **kw)
@@ -239,7 +239,7 @@ def _trial(kw, xdtype):
     x = mx.random.normal((2, 2*kw['group_size'] - 27, 128), key=mx.random.key(kw['bits']))
     return (x + .1*mx.power(x, 5)).astype(xdtype)
 
-# %% ../nbs/06c_encode.ipynb #ccaa4b2e
+# %% ../nbs/06c_encode.ipynb #07bd90cd
 def _differs(x, p, kw):
     "What speaks against the Packed `p` of `x`, made with arguments `kw`; nothing, if all is well. Computed on the CPU"
     with mx.stream(mx.cpu):
@@ -251,7 +251,7 @@ def _differs(x, p, kw):
         share = near.astype(mx.float32).mean().item()
     return '' if ours <= 1.02*theirs and share >= .9 else f'squared error {ours:.4g} for {theirs:.4g}, {share:.0%} of the scales'
 
-# %% ../nbs/06c_encode.ipynb #6a086740
+# %% ../nbs/06c_encode.ipynb #2e9f1dc3
 @functools.lru_cache(None)
 def _proven(make, header, bits, group_size, axis, dtype, xdtype, fit, turn):
     "Does the text compute right on this device? Tried once a kind"
@@ -264,7 +264,7 @@ def _proven(make, header, bits, group_size, axis, dtype, xdtype, fit, turn):
     if why: warnings.warn(f'turboquant: the packing text fails on this GPU ({why}); MLX operations pack instead', stacklevel=2)
     return not why
 
-# %% ../nbs/06c_encode.ipynb #d07f3cc1
+# %% ../nbs/06c_encode.ipynb #cfcf3d2b
 @functools.lru_cache(None)
 def _gpu():
     return (mx.fast.metal_kernel, ENCODE_METAL) if mx.metal.is_available() else (mx.fast.cuda_kernel, ENCODE_CUDA)
@@ -273,7 +273,7 @@ def _platform():
     "(make, header) of MLX's default device; None on a CPU"
     return None if mx.default_device() == mx.cpu else _gpu()
 
-# %% ../nbs/06c_encode.ipynb #98dbd5a5
+# %% ../nbs/06c_encode.ipynb #2a76d3bb
 def try_pack(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6, fit=True, turn=False):
     "`pack_gpu` of checked arguments by the kernel, or None where it cannot run: no GPU, an empty array, a text not proven, a D it cannot turn"
     p, D = _platform(), x.shape[-1]
@@ -281,7 +281,7 @@ def try_pack(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6, fi
     if not _proven(*p, bits, group_size, axis, dtype, x.dtype, fit, turn): return None
     return pack_launch(x, bits=bits, group_size=group_size, axis=axis, dtype=dtype, steps=steps, fit=fit, turn=turn, make=p[0], header=p[1])
 
-# %% ../nbs/06c_encode.ipynb #c11be2f3
+# %% ../nbs/06c_encode.ipynb #569a1851
 def pack_gpu(
     x,                  # values, (..., N, D), float32, float16 or bfloat16, any strides
     *, bits=4,          # 4 or 8
@@ -302,7 +302,7 @@ def pack_gpu(
     p = try_pack(x, **kw)
     return _by_ops(x, **kw) if p is None else p
 
-# %% ../nbs/06c_encode.ipynb #3df093b6
+# %% ../nbs/06c_encode.ipynb #4e1e6dca
 def bench_pack(shape=(1, 16, 2048, 256), axis=-1, dtype=mx.bfloat16, calls=20, rounds=5, how=None, **kw):
     "dict(us, gb_s, first_s) of `pack_gpu`, or of the function `how`, for x of this shape: a call's time, its bytes a second, the first call's time"
     how = how or pack_gpu

@@ -5,23 +5,23 @@
 # %% auto #0
 __all__ = ['CPU_TEXT', 'cpu_flags', 'cpu_text', 'cpu_threads', 'cpu_library', 'sdpa_cpu']
 
-# %% ../nbs/06_backends.ipynb #193c851c
+# %% ../nbs/06_backends.ipynb #b70216dc
 import ctypes, functools, os, platform, sys, warnings
 from dataclasses import replace
 import numpy as np
 import mlx.core as mx
 
-# %% ../nbs/06_backends.ipynb #67c6dbb1
+# %% ../nbs/06_backends.ipynb #d6a59da3
 from .core import BACKENDS, Call, sdpa_ops
 from .simulator import CompilerMissing, compile_cpp
 
-# %% ../nbs/06_backends.ipynb #da2fc676
+# %% ../nbs/06_backends.ipynb #954e0086
 def cpu_flags():
     "Compiler flags for this machine: its own instruction set, threads, fused multiply-add"
     arm = platform.machine() in ('arm64', 'aarch64')
     return ['-O3', '-ffp-contract=fast', '-pthread', '-mcpu=native' if arm else '-march=native']
 
-# %% ../nbs/06_backends.ipynb #962aaaf8
+# %% ../nbs/06_backends.ipynb #c6d67907
 CPU_TEXT = {}
 
 def cpu_text(upto=None):
@@ -29,7 +29,7 @@ def cpu_text(upto=None):
     names = list(CPU_TEXT)
     return '\n'.join(CPU_TEXT[n] for n in names[:names.index(upto) + 1 if upto else None])
 
-# %% ../nbs/06_backends.ipynb #120ee800
+# %% ../nbs/06_backends.ipynb #1460e3d8
 CPU_TEXT['headers'] = r"""
 #include <algorithm>
 #include <atomic>
@@ -53,7 +53,7 @@ CPU_TEXT['headers'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #bc39f713
+# %% ../nbs/06_backends.ipynb #736e8f0e
 CPU_TEXT['width'] = r"""
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #define AVX512 1
@@ -65,7 +65,7 @@ enum { W = 4 };                             // NEON, SSE2, and whatever else the
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #dad0a75e
+# %% ../nbs/06_backends.ipynb #0cc16033
 CPU_TEXT['registers'] = r"""
 #define INLINE inline __attribute__((always_inline))           // a call would send registers to memory
 typedef float    vf  __attribute__((vector_size(4 * W)));
@@ -84,7 +84,7 @@ static INLINE vf   vmax(vf a, vf b) { return a > b ? a : b; }
 static const float INF = std::numeric_limits<float>::infinity();
 """
 
-# %% ../nbs/06_backends.ipynb #fb5e80d2
+# %% ../nbs/06_backends.ipynb #d3b8fdf1
 CPU_TEXT['compiler'] = r"""
 // Unrolls a short loop: an array that is only read at fixed places can live in registers.
 #if defined(__clang__)
@@ -100,7 +100,7 @@ CPU_TEXT['compiler'] = r"""
 #endif
 """
 
-# %% ../nbs/06_backends.ipynb #9e77c9c4
+# %% ../nbs/06_backends.ipynb #df92d362
 CPU_TEXT['lanes'] = r"""
 template <int... I> using Ints = std::integer_sequence<int, I...>;
 using Lanes = std::make_integer_sequence<int, W>;
@@ -113,7 +113,7 @@ template <int... I> static INLINE vi count(Ints<I...>) { return vi{I...}; }
 static INLINE vi iota() { return count(Lanes{}); }             // 0, 1, 2, ...
 """
 
-# %% ../nbs/06_backends.ipynb #98317e96
+# %% ../nbs/06_backends.ipynb #f50ecdac
 CPU_TEXT['transpose'] = r"""
 template <int... I> static INLINE vi low(vi a, vi b, Ints<I...>) { return SHUFFLE(a, b, I / 2 + I % 2 * W); }
 template <int... I> static INLINE vi high(vi a, vi b, Ints<I...>) {
@@ -130,7 +130,7 @@ template <int N = W> static INLINE void transpose(vi* x) {     // log2(W) perfec
 }
 """
 
-# %% ../nbs/06_backends.ipynb #28ef6586
+# %% ../nbs/06_backends.ipynb #26bb36ea
 CPU_TEXT['folds'] = r"""
 template <int K, int... I> static INLINE vf turn(vf a, Ints<I...>) { return SHUFFLE(a, a, (I + K) % W); }
 template <int K = W / 2> static INLINE float top(vf a) {       // the largest lane
@@ -143,7 +143,7 @@ template <int K = W / 2> static INLINE float total(vf a) {     // the sum of the
 }
 """
 
-# %% ../nbs/06_backends.ipynb #7aba14b8
+# %% ../nbs/06_backends.ipynb #11085c9a
 CPU_TEXT['exp'] = r"""
 static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest normal number: 0
   const float LOG2E = 1.44269504f, HI = 0.693359375f, LO = -2.12194440e-4f;        // ln 2 = HI + LO
@@ -160,7 +160,7 @@ static INLINE vf vexp(vf x) {               // for x <= 0; below the smallest no
 }
 """
 
-# %% ../nbs/06_backends.ipynb #c0836ef5
+# %% ../nbs/06_backends.ipynb #6017d274
 CPU_TEXT['tanh'] = r"""
 static INLINE vf vtanh(vf x) {
   vi sign = (vi)x & INT32_MIN;
@@ -172,7 +172,7 @@ static INLINE vf vtanh(vf x) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2d4de684
+# %% ../nbs/06_backends.ipynb #2bf4ad46
 CPU_TEXT['half'] = r"""
 enum Type { F32, F16, BF16, BOOL };                            // as Python numbers them
 static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits of each lane
@@ -183,7 +183,7 @@ static INLINE vf half(vi h) {               // an IEEE half in the low 16 bits o
 }
 """
 
-# %% ../nbs/06_backends.ipynb #75350de1
+# %% ../nbs/06_backends.ipynb #98abe5a2
 CPU_TEXT['widen'] = r"""
 static INLINE vf load(const char* p, Type t, long i) {         // W numbers from the i-th on
   if (t == F32) return load((const float*)p + i);
@@ -210,7 +210,7 @@ static void widen(const char* p, Type t, float* to, long n) {  // a row of n num
 }
 """
 
-# %% ../nbs/06_backends.ipynb #934310fe
+# %% ../nbs/06_backends.ipynb #50615e41
 CPU_TEXT['narrow'] = r"""
 static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
   uint32_t u; memcpy(&u, &x, 4);
@@ -225,7 +225,7 @@ static uint16_t narrow(float x, Type t) {   // to the nearest, ties to even
 }
 """
 
-# %% ../nbs/06_backends.ipynb #74b12727
+# %% ../nbs/06_backends.ipynb #2a498176
 CPU_TEXT['strip'] = r"""
 enum { T = 64 };                            // keys in a tile, dims in a chunk: every tile is T floats wide
 #if defined(AVX512) || defined(__aarch64__)
@@ -258,7 +258,7 @@ __attribute__((noinline)) static void strip(const float* a, B& b, float* c, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #d00684e6
+# %% ../nbs/06_backends.ipynb #6102a746
 CPU_TEXT['tile'] = r"""
 struct Tile {                               // b as T x T floats in memory
   enum { RUN = 1 };
@@ -274,7 +274,7 @@ struct Tile {                               // b as T x T floats in memory
 };
 """
 
-# %% ../nbs/06_backends.ipynb #aa793d42
+# %% ../nbs/06_backends.ipynb #04d76bc4
 CPU_TEXT['block'] = r"""
 template <int R, class B>
 static void block(const float* a, B& b, float* c, int k0, int k1, int cols, bool fresh) {
@@ -290,7 +290,7 @@ static void block(int n, const float* a, B& b, float* c, int k0, int k1, int col
 }
 """
 
-# %% ../nbs/06_backends.ipynb #54c9f4bb
+# %% ../nbs/06_backends.ipynb #ad34a1ae
 CPU_TEXT['fill'] = r"""
 template <class B> static void fill(B& b, float* to, int k0, int k1, int cols) {
   for (int j = 0; j < cols; j += 2 * W) {
@@ -307,7 +307,7 @@ template <class B> static void fill(B& b, float* to, int k0, int k1, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #76109c41
+# %% ../nbs/06_backends.ipynb #c3a0dbee
 CPU_TEXT['product'] = r"""
 // c[rows][cols] += a[rows][k0..k1) b: few rows take b's codes as they come, many share a tile filled once
 template <class B>
@@ -325,7 +325,7 @@ static void product(const float* a, B&& b, float* c, float* tile, int rows, int 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #83492068
+# %% ../nbs/06_backends.ipynb #5f1eeb58
 CPU_TEXT['arrays'] = r"""
 struct Array { const char* p; long s[4]; Type type; };         // strides in bytes
 static INLINE const char* at(const Array& a, long b, long h, long n) {
@@ -337,7 +337,7 @@ struct Exact { Array k, v; };
 struct Span { long b, h, t0; int lo, hi; };                    // slots t0 + lo .. t0 + hi of a head; t0 % T = 0
 """
 
-# %% ../nbs/06_backends.ipynb #7b0e95dd
+# %% ../nbs/06_backends.ipynb #1461da88
 CPU_TEXT['scales'] = r"""
 static INLINE long per_tile(const Packed& p) {                 // floats in a tile's scales, and room past a row
   return p.axis == -1 ? (long)T * (p.D / p.group) : (long)(T / std::min(p.group, (int)T)) * p.D + T;
@@ -367,7 +367,7 @@ static void scales(const Packed& p, const Array& a, const Span& s, float* to) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #efd3b72f
+# %% ../nbs/06_backends.ipynb #f512be88
 CPU_TEXT['decode'] = r"""
 static INLINE vf affine(vi code, vf s, vf b) { return __builtin_convertvector(code, vf) * s + b; }
 // The low BITS of each lane of C registers, all of one group
@@ -383,7 +383,7 @@ template <int BITS, int C> static INLINE void decode(const vi* c, float s, float
 }
 """
 
-# %% ../nbs/06_backends.ipynb #04ce5b7f
+# %% ../nbs/06_backends.ipynb #2b05f4a2
 CPU_TEXT['words'] = r"""
 typedef int32_t quad __attribute__((vector_size(16), aligned(1), may_alias));        // four words
 static INLINE vi four(const char* p, long step) {              // of each of W / 4 rows, step bytes apart
@@ -400,7 +400,7 @@ static INLINE vi four(const char* p, long step) {              // of each of W /
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e44ed0ba
+# %% ../nbs/06_backends.ipynb #85669b9e
 CPU_TEXT['words'] += r"""
 template <int... I> static INLINE vi low4(vi a, vi b, Ints<I...>) {                     // a0 b0 a1 b1 of every four lanes
   return SHUFFLE(a, b, I / 4 * 4 + I % 4 / 2 + I % 2 * W);
@@ -429,7 +429,7 @@ static INLINE void words(const char* p, long step, int j, int lo, int hi, int n,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e0b119cc
+# %% ../nbs/06_backends.ipynb #05a87869
 CPU_TEXT['words'] += r"""
 static void across(const float* from, const Span& s, int n, float* to) {     // [slot][n] -> [n][slot]
   for (int i = 0; i < n; i += 4) for (int j = 0; j < T; j += W) {
@@ -440,7 +440,7 @@ static void across(const float* from, const Span& s, int n, float* to) {     // 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #33761822
+# %% ../nbs/06_backends.ipynb #0b058763
 CPU_TEXT['keys'] = r"""
 // A chunk of packed keys as b[dim][slot]. Words of C W rows are transposed, then give up one code at a time.
 template <int BITS, int AXIS> struct Keys {
@@ -459,7 +459,7 @@ template <int BITS, int AXIS> struct Keys {
   }
 """
 
-# %% ../nbs/06_backends.ipynb #a9e9d213
+# %% ../nbs/06_backends.ipynb #a028fd85
 CPU_TEXT['keys'] += r"""
   template <int C> __attribute__((noinline)) void column(int j) {
     const long i = AXIS == -2 ? j / std::min(group, (int)T) * D : j;
@@ -472,7 +472,7 @@ CPU_TEXT['keys'] += r"""
   }
 """
 
-# %% ../nbs/06_backends.ipynb #06ba4c1f
+# %% ../nbs/06_backends.ipynb #634331fb
 CPU_TEXT['keys'] += r"""
   struct Row {
     const vi* x; const float *s, *b; const char* ahead; int i = 0;
@@ -495,7 +495,7 @@ CPU_TEXT['keys'] += r"""
 };
 """
 
-# %% ../nbs/06_backends.ipynb #59e8b977
+# %% ../nbs/06_backends.ipynb #9d7ad1bb
 CPU_TEXT['spread'] = r"""
 // W codes that lie in a row, one to a lane; with 4 bits the next ones stand above it
 template <int BITS> static INLINE vi spread(const char* p) {
@@ -515,7 +515,7 @@ template <int BITS> static INLINE vi spread(const char* p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #d043c0fd
+# %% ../nbs/06_backends.ipynb #0aabfc6f
 CPU_TEXT['zip'] = r"""
 template <int... I> static INLINE vf zip(vf a, Ints<I...>) { return SHUFFLE(a, a, I / 2 + I % 2 * (W / 2)); }
 template <int... I> static INLINE vf unzip(vf a, Ints<I...>) { return SHUFFLE(a, a, I % (W / 2) * 2 + I / (W / 2)); }
@@ -530,7 +530,7 @@ static INLINE vi zipped(const char* p) {    // 16 codes of 4 bits, as zip orders
 }
 """
 
-# %% ../nbs/06_backends.ipynb #f4f025c5
+# %% ../nbs/06_backends.ipynb #0334d542
 CPU_TEXT['value_source'] = r"""
 // A chunk of packed values as b[slot][dim]: a row's codes are already side by side
 template <int BITS, int AXIS> struct Values {
@@ -551,7 +551,7 @@ template <int BITS, int AXIS> struct Values {
   }
 """
 
-# %% ../nbs/06_backends.ipynb #fbbee522
+# %% ../nbs/06_backends.ipynb #3e8191c1
 CPU_TEXT['value_source'] += r"""
   struct Row {
     const char* p; const float *s, *b;
@@ -578,7 +578,7 @@ CPU_TEXT['value_source'] += r"""
 };
 """
 
-# %% ../nbs/06_backends.ipynb #f51d9fa8
+# %% ../nbs/06_backends.ipynb #07ea8c92
 CPU_TEXT['exact'] = r"""
 static void exact_values(const Array& v, const Span& s, int d0, int nd, float* to) {       // to[slot][dim]
   const char* p = at(v, s.b, s.h, s.t0) + d0 * size(v);
@@ -595,7 +595,7 @@ static void exact_keys(const Array& k, const Span& s, int d0, int nd, float* to,
 }
 """
 
-# %% ../nbs/06_backends.ipynb #9083020c
+# %% ../nbs/06_backends.ipynb #6b5b24a9
 CPU_TEXT['softmax'] = r"""
 // A row of scores -> weights, in place; m and l[W] are its running maximum and sum.
 // Returns what o must be multiplied by.
@@ -615,7 +615,7 @@ static float soften(float* s, int cols, float& m, float* l) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #c7654a6c
+# %% ../nbs/06_backends.ipynb #23091f14
 CPU_TEXT['mask'] = r"""
 static void blank(float* s, int cols, long a, long b) {        // -inf outside lanes a..b
   const int lo = (int)std::max(a, 0L), hi = (int)std::max(std::min(b, (long)cols), 0L);
@@ -634,7 +634,7 @@ static void mask_row(float* s, const char* p, long step, Type t, int a, int b) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #cffb5bd1
+# %% ../nbs/06_backends.ipynb #47cf4eaa
 CPU_TEXT['call'] = r"""
 struct Call {
   long B, Hq, Hkv, L, N, Dk, Dv, F, R, causal, window, ring, per_row, start, length,
@@ -651,7 +651,7 @@ struct Job : Call {                         // what the tasks of one call share
 };
 """
 
-# %% ../nbs/06_backends.ipynb #06cfe6de
+# %% ../nbs/06_backends.ipynb #471e2f35
 CPU_TEXT['segments'] = r"""
 enum Kind { PACKED, FIRST, RECENT };
 struct Segment { Kind kind; long a, b, at, col; };   // slots a..b; position: slot + at; mask column: slot + col
@@ -674,7 +674,7 @@ static int segments(const Job& t, long b, long i0, long i1, Segment* s, long* he
 }
 """
 
-# %% ../nbs/06_backends.ipynb #3377b34c
+# %% ../nbs/06_backends.ipynb #29bba519
 CPU_TEXT['finish'] = r"""
 // One row's (m, l, o) -> the output; o's chunks of T are `step` floats apart
 static void finish(const Job& t, long b, long h, long i, float m, float l, const float* o, long step) {
@@ -695,7 +695,7 @@ static void finish(const Job& t, long b, long h, long i, float m, float l, const
 }
 """
 
-# %% ../nbs/06_backends.ipynb #5a134e4e
+# %% ../nbs/06_backends.ipynb #91a288a1
 CPU_TEXT['room'] = r"""
 struct Room {                               // one thread's scratch memory, kept between calls
   float* p = nullptr; long size = 0;
@@ -712,7 +712,7 @@ struct Room {                               // one thread's scratch memory, kept
 static thread_local Room room;
 """
 
-# %% ../nbs/06_backends.ipynb #cb18092b
+# %% ../nbs/06_backends.ipynb #0e3303da
 CPU_TEXT['worker'] = r"""
 struct Worker {                             // one task: some queries of a KV head's group, over some tiles
   const Job& t; long b, h, i0, nl, rows, here = 0;
@@ -734,7 +734,7 @@ struct Worker {                             // one task: some queries of a KV he
 };
 """
 
-# %% ../nbs/06_backends.ipynb #98c0580b
+# %% ../nbs/06_backends.ipynb #bdcb2177
 CPU_TEXT['queries'] = r"""
 void Worker::queries() {                    // q[chunk][row][T], scaled
   for (long k = 0; k < t.ck; k++) for (long r = 0; r < rows; r++) {
@@ -746,7 +746,7 @@ void Worker::queries() {                    // q[chunk][row][T], scaled
 }
 """
 
-# %% ../nbs/06_backends.ipynb #44be98a1
+# %% ../nbs/06_backends.ipynb #f0da0c4b
 CPU_TEXT['packed'] = r"""
 // The product with a chunk of packed keys or values, whichever of the four kinds it is
 template <template <int, int> class B, class... A>
@@ -761,7 +761,7 @@ static void packed(const Packed& p, const Span& s, int d0, int nd, const float* 
 static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 """
 
-# %% ../nbs/06_backends.ipynb #2fef91a4
+# %% ../nbs/06_backends.ipynb #828405d2
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
   if (g.kind == PACKED) {
@@ -781,7 +781,7 @@ void Worker::scores(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #b1a4471d
+# %% ../nbs/06_backends.ipynb #e144dbe2
 CPU_TEXT['masked'] = r"""
 void Worker::softmax(const Segment& g, const Span& p, int cols) {
   const long pos = g.at + p.t0;             // position of lane 0
@@ -806,7 +806,7 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #b7f870ee
+# %% ../nbs/06_backends.ipynb #7b4791d3
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
   if (g.kind == PACKED) { scales(t.v, t.v.scales, p, vs); scales(t.v, t.v.biases, p, vb); }
@@ -823,7 +823,7 @@ void Worker::values(const Segment& g, const Span& p) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #f59d07ca
+# %% ../nbs/06_backends.ipynb #4f02757f
 CPU_TEXT['run'] = r"""
 void Worker::run(long split) {
   Segment seg[4];
@@ -841,7 +841,7 @@ void Worker::run(long split) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #e0e2e975
+# %% ../nbs/06_backends.ipynb #c18790d5
 CPU_TEXT['leave'] = r"""
 void Worker::leave(long split) {            // write the rows, or hand them to the merge
   for (long r = 0; r < rows; r++) {
@@ -854,7 +854,7 @@ void Worker::leave(long split) {            // write the rows, or hand them to t
 }
 """
 
-# %% ../nbs/06_backends.ipynb #75027b2c
+# %% ../nbs/06_backends.ipynb #e0dda474
 CPU_TEXT['task'] = r"""
 static void task(const Job& t, long id) {   // the last block of queries sees the most keys: start with it
   const long split = id % t.splits, h = id / t.splits % t.Hkv, b = id / t.splits / t.Hkv % t.B;
@@ -864,7 +864,7 @@ static void task(const Job& t, long id) {   // the last block of queries sees th
 }
 """
 
-# %% ../nbs/06_backends.ipynb #886c17a1
+# %% ../nbs/06_backends.ipynb #b2754bd6
 CPU_TEXT['merge'] = r"""
 static void merge(const Job& t, long row) {
   const long n = t.cv * T + 2;
@@ -880,7 +880,7 @@ static void merge(const Job& t, long row) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2aceb606
+# %% ../nbs/06_backends.ipynb #3847fc8a
 CPU_TEXT['aside'] = r"""
 static int processor() {                    // where this thread runs now; -1: the system does not tell
 #if defined(__linux__)
@@ -903,7 +903,7 @@ static void step_aside(int busy) {          // leave the processor `busy`, if ot
 }
 """
 
-# %% ../nbs/06_backends.ipynb #eedb908a
+# %% ../nbs/06_backends.ipynb #892e5d39
 CPU_TEXT['pool'] = r"""
 static inline void breathe() {
 #if defined(__x86_64__)
@@ -914,7 +914,7 @@ static inline void breathe() {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #32990e24
+# %% ../nbs/06_backends.ipynb #9523fe25
 CPU_TEXT['pool'] += r"""
 struct Pool {                               // helpers that sleep between calls
   std::mutex turn, lock;                    // turn: one call at a time has the helpers
@@ -937,7 +937,7 @@ struct Pool {                               // helpers that sleep between calls
   }
 """
 
-# %% ../nbs/06_backends.ipynb #305d8827
+# %% ../nbs/06_backends.ipynb #7b2f2e45
 CPU_TEXT['pool'] += r"""
   void start(int want) {                    // where no more threads are to be had, go on with those that run
     try { for (; helpers < want; helpers++) std::thread(&Pool::help, this, helpers).detach(); }
@@ -962,7 +962,7 @@ CPU_TEXT['pool'] += r"""
 };
 """
 
-# %% ../nbs/06_backends.ipynb #02b2ff9a
+# %% ../nbs/06_backends.ipynb #50efbd58
 CPU_TEXT['pool'] += r"""
 static Pool& pool() {                       // never destroyed; a forked child has no helpers: a new one
   static std::mutex lock; static Pool* p = nullptr; static pid_t owner = 0;
@@ -972,7 +972,7 @@ static Pool& pool() {                       // never destroyed; a forked child h
 }
 """
 
-# %% ../nbs/06_backends.ipynb #6120846f
+# %% ../nbs/06_backends.ipynb #c0fc982c
 CPU_TEXT['buffer'] = r"""
 struct Buffer {                             // Python's Py_buffer
   char* buf; void* obj; long len, itemsize; int readonly, ndim;
@@ -989,7 +989,7 @@ static bool array(const Buffer& b, Array* a) {                 // false where a 
 }
 """
 
-# %% ../nbs/06_backends.ipynb #2164835c
+# %% ../nbs/06_backends.ipynb #5dfce81b
 CPU_TEXT['plan'] = r"""
 static void plan(Job& t, int* threads) {    // blocks of queries and splits over keys
   t.G = t.Hq / t.Hkv; t.ck = (t.Dk + T - 1) / T; t.cv = (t.Dv + T - 1) / T;
@@ -1006,7 +1006,7 @@ static void plan(Job& t, int* threads) {    // blocks of queries and splits over
 }
 """
 
-# %% ../nbs/06_backends.ipynb #85a03f5f
+# %% ../nbs/06_backends.ipynb #f2f971e4
 CPU_TEXT['entry'] = r"""
 // 0: done; 1: a row is not contiguous; 2: no memory
 extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {
@@ -1033,7 +1033,7 @@ extern "C" int sdpa_cpu(const Call* c, const Buffer* b, char* out) {
 }
 """
 
-# %% ../nbs/06_backends.ipynb #03b42377
+# %% ../nbs/06_backends.ipynb #3d871acb
 class _Buffer(ctypes.Structure):
     "CPython's Py_buffer"
     _fields_ = [('buf', ctypes.c_void_p), ('obj', ctypes.c_void_p), ('len', ctypes.c_ssize_t),
@@ -1041,7 +1041,7 @@ class _Buffer(ctypes.Structure):
                 ('format', ctypes.c_char_p), ('shape', ctypes.c_void_p), ('strides', ctypes.c_void_p),
                 ('suboffsets', ctypes.c_void_p), ('internal', ctypes.c_void_p)]
 
-# %% ../nbs/06_backends.ipynb #e26d2ff6
+# %% ../nbs/06_backends.ipynb #c61dd20a
 class _CCall(ctypes.Structure):
     "The C++ text's Call"
     _fields_ = [(n, ctypes.c_int64) for n in
@@ -1049,31 +1049,31 @@ class _CCall(ctypes.Structure):
                  'kbits vbits kgroup vgroup kaxis vaxis out threads').split()]
     _fields_ += [('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
 
-# %% ../nbs/06_backends.ipynb #1452a65a
+# %% ../nbs/06_backends.ipynb #496c6371
 # numbered as in the text's Type
 _TYPES = {mx.float32: (0, np.float32), mx.float16: (1, np.float16), mx.bfloat16: (2, np.uint16)}
 
-# %% ../nbs/06_backends.ipynb #3fb02a29
+# %% ../nbs/06_backends.ipynb #fd1e9656
 def _c_call(c, threads):
     s, n = (0, 0) if c.per_row else (c.start, c.length)
     return _CCall(c.B, c.Hq, c.Hkv, c.L, c.N, c.Dk, c.Dv, c.F, c.R, c.causal, c.window, c.ring,
                   c.per_row, s, n, *c.bits, *c.groups, c.k.axis, c.v.axis, _TYPES[c.q.dtype][0],
                   threads, c.scale, c.softcap)
 
-# %% ../nbs/06_backends.ipynb #d15f2b1f
+# %% ../nbs/06_backends.ipynb #13400b2d
 def _arrays(c):
     "The call's arrays in the text's order, None where one is absent"
     two = (None, None)
     return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks,
             *((c.start, c.length) if c.per_row else two)]
 
-# %% ../nbs/06_backends.ipynb #7856d76f
+# %% ../nbs/06_backends.ipynb #97def695
 _take, _release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
 _take.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
 _release.argtypes, _release.restype = [ctypes.c_void_p], None
 _RECORDS_RO = 0x1c             # PyBUF_RECORDS_RO: strides and format, for reading
 
-# %% ../nbs/06_backends.ipynb #c668660e
+# %% ../nbs/06_backends.ipynb #f36aae0e
 def _with_buffers(arrays, f):
     "f(buffers of the arrays); every buffer is given back before this returns"
     bufs, held = (_Buffer * len(arrays))(), []
@@ -1087,7 +1087,7 @@ def _with_buffers(arrays, f):
     finally:
         for p in held: _release(p)
 
-# %% ../nbs/06_backends.ipynb #2a35fba8
+# %% ../nbs/06_backends.ipynb #cd566961
 def cpu_threads():
     "Threads the CPU backend may use: TURBOQUANT_THREADS, 1 to 1024, else the processors open to this process"
     n = os.environ.get('TURBOQUANT_THREADS')
@@ -1095,20 +1095,20 @@ def cpu_threads():
     if n.isdecimal() and len(n) < 9 and 1 <= int(n) <= 1024: return int(n)
     raise ValueError(f"TURBOQUANT_THREADS is {n[:40]!r}; expected a whole number from 1 to 1024")
 
-# %% ../nbs/06_backends.ipynb #5194d1d4
+# %% ../nbs/06_backends.ipynb #afa3e14b
 @functools.lru_cache(None)
 def _processors():
     "Processors open to this process"
     n = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
     return min(n, 1024)
 
-# %% ../nbs/06_backends.ipynb #bc7522d7
+# %% ../nbs/06_backends.ipynb #1fabb5e5
 @functools.lru_cache(None)
 def cpu_library(*flags):
     "The compiled text; CompilerMissing where there is no compiler, RuntimeError where it refuses"
     return compile_cpp(cpu_text(), 'sdpa_cpu', flags or cpu_flags())
 
-# %% ../nbs/06_backends.ipynb #8901c2ad
+# %% ../nbs/06_backends.ipynb #cdfc773c
 def _callers_level():
     "The stacklevel, seen from the caller, of the nearest frame outside this library and MLX"
     f, level = sys._getframe(1), 1
@@ -1116,7 +1116,7 @@ def _callers_level():
         f, level = f.f_back, level + 1
     return level
 
-# %% ../nbs/06_backends.ipynb #7c9007ff
+# %% ../nbs/06_backends.ipynb #d5dc2191
 _told = []
 
 def _without(e):
@@ -1128,7 +1128,7 @@ def _without(e):
     warnings.warn("turboquant: attention runs in MLX operations, many times slower than the C++ text: "
                   f"{e}", stacklevel=_callers_level())
 
-# %% ../nbs/06_backends.ipynb #9ce850eb
+# %% ../nbs/06_backends.ipynb #da38e965
 def _replaced(c, arrays):
     "The call with `arrays` for its own, in the order of _arrays, absent ones left out; starts and lengths stay"
     given = iter(arrays)
@@ -1138,7 +1138,7 @@ def _replaced(c, arrays):
     return replace(c, q=q, k=k, v=v, first=c.first and (fk, fv), recent=c.recent and (rk, rv),
                    mask=mask, sinks=sinks)
 
-# %% ../nbs/06_backends.ipynb #4ae23281
+# %% ../nbs/06_backends.ipynb #7105bbf8
 def _smooth(c, arrays):
     "sdpa_ops as a function of the floating ones of `arrays`, these, and where they stand"
     at = [i for i, a in enumerate(arrays) if mx.issubdtype(a.dtype, mx.floating)]
@@ -1147,13 +1147,13 @@ def _smooth(c, arrays):
         return sdpa_ops(_replaced(c, [new.get(i, a) for i, a in enumerate(arrays)]))
     return f, [arrays[i] for i in at], at
 
-# %% ../nbs/06_backends.ipynb #f277c034
+# %% ../nbs/06_backends.ipynb #2507e960
 @mx.custom_function
 def _tied(c, out, *arrays):
     "`out`, the answer to call `c`, as a differentiable function of its arrays"
     return out
 
-# %% ../nbs/06_backends.ipynb #3c60fdd3
+# %% ../nbs/06_backends.ipynb #65d94c99
 @_tied.vjp
 def _tied_vjp(given, cotangent, _):
     "Cotangents of the arrays: those of sdpa_ops"
@@ -1163,7 +1163,7 @@ def _tied_vjp(given, cotangent, _):
     zeros = mx.zeros_like                                        # for codes and boolean masks
     return (c, zeros(out), *(back[i] if i in back else zeros(a) for i, a in enumerate(arrays)))
 
-# %% ../nbs/06_backends.ipynb #8fe62360
+# %% ../nbs/06_backends.ipynb #6eb7d428
 @_tied.jvp
 def _tied_jvp(given, tangents):
     "The tangent of the output: that of sdpa_ops; an array that does not move has None"
@@ -1172,7 +1172,7 @@ def _tied_jvp(given, tangents):
     t = [tangents[i + 2] for i in at]
     return mx.jvp(f, xs, [mx.zeros_like(x) if d is None else d for x, d in zip(xs, t)])[1][0]
 
-# %% ../nbs/06_backends.ipynb #54df71ea
+# %% ../nbs/06_backends.ipynb #c7fc69d2
 def _evaluated(arrays):
     "Evaluate, with one wait for all; False where MLX is recording and there is nothing to evaluate"
     try: mx.eval(arrays)
@@ -1181,7 +1181,7 @@ def _evaluated(arrays):
         return False
     return True
 
-# %% ../nbs/06_backends.ipynb #ba54222a
+# %% ../nbs/06_backends.ipynb #4a19551b
 def _compute(c, lib, arrays):
     "The call by a compiled text; its arrays are evaluated"
     out = np.empty((c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
@@ -1194,7 +1194,7 @@ def _compute(c, lib, arrays):
     res = mx.array(out)
     return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
 
-# %% ../nbs/06_backends.ipynb #5be3de9a
+# %% ../nbs/06_backends.ipynb #03378706
 def sdpa_cpu(c:Call,      # a checked call
              lib=None     # a compiled text; by default this machine's
             ) -> mx.array:  # (B, Hq, L, Dv) in q's dtype
@@ -1212,5 +1212,5 @@ def sdpa_cpu(c:Call,      # a checked call
     if not _evaluated(present): return sdpa_ops(c)
     return _tied(c, _compute(c, lib, arrays), *present)
 
-# %% ../nbs/06_backends.ipynb #b1887daf
+# %% ../nbs/06_backends.ipynb #10b1ca47
 BACKENDS['cpu'] = sdpa_cpu

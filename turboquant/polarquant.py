@@ -6,17 +6,17 @@
 __all__ = ['polar', 'unpolar', 'angle_density', 'angle_codebook', 'kept', 'expected_mse', 'PolarCodes', 'PolarQuant', 'diamond',
            'kmeans']
 
-# %% ../nbs/08_polarquant.ipynb #1d537e80
+# %% ../nbs/08_polarquant.ipynb #183aaa89
 import functools
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/08_polarquant.ipynb #a1f050cd
+# %% ../nbs/08_polarquant.ipynb #7086360a
 from .codec import Codec, lloyd_max, nearest, pack_bits, read_bits, row_words, unpack_bits, _cells, _check_int, _fail
 
-# %% ../nbs/08_polarquant.ipynb #a82d89cd
+# %% ../nbs/08_polarquant.ipynb #d3be5b07
 def _children(r, c, s):
     "Each radius times the cosine and the sine of its angle: twice as many numbers, pair by pair"
     return mx.stack([r*c, r*s], axis=-1).reshape(*r.shape[:-1], 2*r.shape[-1])
@@ -40,7 +40,7 @@ def unpolar(angles, r):
     for t in reversed(angles): r = _children(r, mx.cos(t), mx.sin(t))
     return r
 
-# %% ../nbs/08_polarquant.ipynb #3c96949b
+# %% ../nbs/08_polarquant.ipynb #6885964b
 @functools.lru_cache(None)
 def angle_density(level):
     "The density of a level's angle for a Gaussian vector, up to a factor: sin(2ψ)^(2^(level-1) - 1) on [0, π/2]; 1 on level 1"
@@ -52,7 +52,7 @@ def angle_codebook(level, bits):
     "The best 2^bits angles of a level: `lloyd_max` on its density"
     return lloyd_max(angle_density(level), 0., 2*np.pi if level == 1 else np.pi/2, 2**bits)
 
-# %% ../nbs/08_polarquant.ipynb #9183af81
+# %% ../nbs/08_polarquant.ipynb #82dae87a
 @functools.lru_cache(None)
 def kept(level, bits):
     "ρ, how much of the direction a level keeps: the mean of cos(ψ - its centroid)"
@@ -64,7 +64,7 @@ def expected_mse(bits=(4, 2, 2, 2)):
     "The relative squared error 2(1 - Πρ) of Gaussian vectors with these bits for the levels, the radius exact"
     return 2*(1 - math.prod(kept(l, b) for l, b in enumerate(bits, 1)))
 
-# %% ../nbs/08_polarquant.ipynb #92c5a732
+# %% ../nbs/08_polarquant.ipynb #9f6917e5
 class PolarCodes(NamedTuple):
     "`angles` (..., N, bytes) uint8: a token's angle codes, level after level, bit-tight; `radius` (..., N, dim/2^levels) float16"
     angles: mx.array
@@ -85,7 +85,7 @@ class PolarQuant(Codec):
         self.books = books and tuple(tuple(map(float, b)) for b in books)
         self._set_books(self.books or [angle_codebook(l, b).centroids for l, b in enumerate(self.bits, 1)])
 
-# %% ../nbs/08_polarquant.ipynb #6eabf291
+# %% ../nbs/08_polarquant.ipynb #8712fc82
 def _check_book(l, c, n):
     top = 2*np.pi if l == 0 else np.pi/2
     if c.shape != (n,) or not np.all(np.diff(c) > 0) or not 0 <= c[0] <= c[-1] <= top:
@@ -102,7 +102,7 @@ def _set_books(self:PolarQuant, books):
     self.counts = [self.dim >> l for l in range(1, self.levels + 1)]
     self.widths = tuple(b for b, n in zip(self.bits, self.counts) for _ in range(n))
 
-# %% ../nbs/08_polarquant.ipynb #4fedc47d
+# %% ../nbs/08_polarquant.ipynb #33b1647d
 def diamond(a, b):
     "How far round the square |x| + |y| = 1 the direction (a, b) lies, in [0, 4]: rises with atan2(b, a) on [0, 2π). NaN for (0, 0)."
     d = b/(mx.abs(a) + mx.abs(b))
@@ -114,7 +114,7 @@ def _diamond_edges(e):
     c, s = np.cos(e - quarter*np.pi/2), np.sin(e - quarter*np.pi/2)
     return quarter + s/(np.abs(c) + s)
 
-# %% ../nbs/08_polarquant.ipynb #fd0ade44
+# %% ../nbs/08_polarquant.ipynb #4a0eec6a
 @patch
 def _encode(self:PolarQuant, x):
     r, codes = self.rotation.apply(x), []
@@ -124,7 +124,7 @@ def _encode(self:PolarQuant, x):
         r = mx.sqrt(a*a + b*b)
     return PolarCodes(pack_bits(mx.concatenate(codes, axis=-1), self.widths, word=8), r.astype(mx.float16))
 
-# %% ../nbs/08_polarquant.ipynb #fbf3b109
+# %% ../nbs/08_polarquant.ipynb #2169ecab
 @patch
 def _levels(self:PolarQuant, c):
     "The codes of each level, (..., N, dim/2^l)"
@@ -138,7 +138,7 @@ def _rows(self:PolarQuant, c):
     for i, (cos, sin) in reversed(list(zip(self._levels(c), self.cos_sin))): y = _children(y, cos[i], sin[i])
     return y
 
-# %% ../nbs/08_polarquant.ipynb #c858c73b
+# %% ../nbs/08_polarquant.ipynb #2e0806e3
 @patch
 def encode(self:PolarQuant, x, check=True):
     """`x` (B, Hkv, N, dim) or (..., dim) as `PolarCodes`. `check=False` does not look at the numbers (looking waits for them).
@@ -148,7 +148,7 @@ def encode(self:PolarQuant, x, check=True):
         _fail('x', "with a block whose norm is over 65504", "norms that float16 can hold")
     return c
 
-# %% ../nbs/08_polarquant.ipynb #0543c65c
+# %% ../nbs/08_polarquant.ipynb #4b12e0ba
 @patch
 def loader(self:PolarQuant):
     "Sixteen numbers from 16/block radii and their trees, by a table of cosines and sines. None for blocks over 16."
@@ -166,7 +166,7 @@ def loader(self:PolarQuant):
         table += np.stack([np.cos(self.centroids[l]), np.sin(self.centroids[l])], -1).ravel().tolist()
     return text, table
 
-# %% ../nbs/08_polarquant.ipynb #8b7670f7
+# %% ../nbs/08_polarquant.ipynb #b8f4342c
 def _level_text(l, n, edges, first, at):
     "Text of one level: n angles a vector, codes from `first` on; the edges' cosines and sines stand in the table from `at` on"
     above = f"p * tab[{at} + 2 * e] - o * tab[{at + 1} + 2 * e] > 0"
@@ -182,7 +182,7 @@ def _level_text(l, n, edges, first, at):
   }}
   threadgroup_barrier(mem_flags::mem_threadgroup);"""
 
-# %% ../nbs/08_polarquant.ipynb #ec31dce8
+# %% ../nbs/08_polarquant.ipynb #4a6aede5
 @patch
 def encoder(self:PolarQuant):
     "A thread an angle, level by level; see `Codec.encoder`"
@@ -199,7 +199,7 @@ def encoder(self:PolarQuant):
     return dict(text=text, table=table, runs=list(zip(self.counts, self.bits)), packed=('angles', 8),
                 arrays=dict(angles=(row_words(self.widths, len(self.widths), 8), mx.uint8), radius=(nb, mx.float16)))
 
-# %% ../nbs/08_polarquant.ipynb #09c2d39e
+# %% ../nbs/08_polarquant.ipynb #89223140
 def kmeans(data, centroids, steps=300):
     "Lloyd's method on numbers: rising `centroids` moved, each to the mean of the `data` nearest to it, until they stand still"
     z = np.sort(np.asarray(data, dtype=np.float64).ravel())

@@ -6,23 +6,23 @@
 __all__ = ['DENSE_TURN', 'DENSE_ROUND', 'DENSE_PACK', 'DENSE_METAL', 'row_length', 'sketch', 'SignCodes', 'QJL', 'popcount',
            'bit_planes', 'Split', 'outliers', 'dense_encode']
 
-# %% ../nbs/09_qjl.ipynb #cca5e313
+# %% ../nbs/09_qjl.ipynb #3c36045a
 import functools, math, re
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/09_qjl.ipynb #3b388664
+# %% ../nbs/09_qjl.ipynb #fcc6830e
 from .codec import Codec, pack_bits, unpack_bits, platform, _check_int, _check_vectors, _fail
 from .core import _kernel, _small
 
-# %% ../nbs/09_qjl.ipynb #f6367dcb
+# %% ../nbs/09_qjl.ipynb #b9851354
 def row_length(d):
     "The mean length of a Gaussian vector of R^d: rows of this length, in uniformly random directions, keep the estimate unbiased"
     return math.sqrt(2)*math.exp(math.lgamma((d + 1)/2) - math.lgamma(d/2))
 
-# %% ../nbs/09_qjl.ipynb #4895c42d
+# %% ../nbs/09_qjl.ipynb #a799e7a5
 @functools.lru_cache(64)
 def sketch(dim,               # numbers in a vector
            m,                 # rows
@@ -35,7 +35,7 @@ def sketch(dim,               # numbers in a vector
         g = Q*np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None]*row_length(dim)
     return mx.array(g.reshape(-1, dim)[:m].astype(np.float32))
 
-# %% ../nbs/09_qjl.ipynb #a033cd7f
+# %% ../nbs/09_qjl.ipynb #ed4b3b64
 class SignCodes(NamedTuple):
     "`signs`: (..., ceil(m/32)) uint32, a set bit for a sign that is not negative; `norms`: (..., 1) float16"
     signs: mx.array
@@ -47,7 +47,7 @@ def _check_norms(*norms):
     for n in norms:
         if not mx.isfinite(n).all().item(): _fail('x', "with vectors longer than 65504", "lengths that float16 holds")
 
-# %% ../nbs/09_qjl.ipynb #3086bcce
+# %% ../nbs/09_qjl.ipynb #d5f8f9f7
 class QJL(Codec):
     """Signs of m random projections and the length of each vector: m/dim bits a number, plus 16 a vector.
     Scores are unbiased over seeds; m·Var ≤ π/2·‖q‖²‖k‖². `rows`: 'orthogonal' (in blocks of dim) or 'gaussian'.
@@ -62,7 +62,7 @@ class QJL(Codec):
         self.rows, self.S, self.unit = rows, sketch(self.dim, self.m, self.seed, rows), math.sqrt(math.pi/2)/self.m
         self.code_dim = self.m
 
-# %% ../nbs/09_qjl.ipynb #5579e422
+# %% ../nbs/09_qjl.ipynb #679a0dbf
 def _sign_codes(x, S):
     "Vectors x (..., d) as SignCodes against the sketch `S` (m, d)"
     y = x @ S.T
@@ -72,7 +72,7 @@ def _signs(c, m):
     "SignCodes as y: (..., m) of ±length"
     return (unpack_bits(c.signs, 1, m).astype(mx.float32)*2 - 1)*c.norms.astype(mx.float32)
 
-# %% ../nbs/09_qjl.ipynb #5d822c8b
+# %% ../nbs/09_qjl.ipynb #808e9153
 @patch
 def encode(self:QJL, x, check=True):
     "As `Codec.encode`; `check` also refuses lengths that float16 cannot hold, with a ValueError"
@@ -82,13 +82,13 @@ def _encode(self:QJL, x): return _sign_codes(x, self.S)
 @patch
 def _rows(self:QJL, c): return _signs(c, self.m)
 
-# %% ../nbs/09_qjl.ipynb #b111d1ed
+# %% ../nbs/09_qjl.ipynb #3128fb4d
 @patch
 def _query(self:QJL, q): return q @ self.S.T*self.unit
 @patch
 def _back(self:QJL, y): return y @ self.S*self.unit
 
-# %% ../nbs/09_qjl.ipynb #389a5a32
+# %% ../nbs/09_qjl.ipynb #699618c8
 def _encoded(codec, x, check):
     "`encode` for codecs that store lengths in 16 bits: by `_encode_gpu` on a GPU, else by `_encode`"
     _check_vectors('x', x, codec.dim, check)
@@ -97,14 +97,14 @@ def _encoded(codec, x, check):
     if check: _check_norms(*(a for a in c if a.dtype == mx.float16))
     return c
 
-# %% ../nbs/09_qjl.ipynb #c2948236
+# %% ../nbs/09_qjl.ipynb #796de227
 def popcount(x):
     "The number of set bits in each uint32 of `x`"
     x = x - ((x >> 1) & 0x55555555)
     x = (x & 0x33333333) + ((x >> 2) & 0x33333333)
     return (((x + (x >> 4)) & 0x0f0f0f0f)*0x01010101) >> 24
 
-# %% ../nbs/09_qjl.ipynb #016dec0c
+# %% ../nbs/09_qjl.ipynb #b582a4b0
 def bit_planes(y, planes):
     """Numbers y (..., m) as `planes` rows of signs: (words (..., planes, ceil(m/32)) uint32, step (..., 1) float32), so that
     y ≈ step·Σ 2^j τ_j with τ_j = ±1, the bits of plane j."""
@@ -114,7 +114,7 @@ def bit_planes(y, planes):
     bits = (u[..., None, :] >> mx.arange(planes, dtype=mx.uint32)[:, None]) & 1
     return pack_bits(bits, 1), step
 
-# %% ../nbs/09_qjl.ipynb #43eb81a0
+# %% ../nbs/09_qjl.ipynb #3a7875a6
 @patch
 def bit_scores(self:QJL, q, c, planes=6):
     """`scores` by XOR and popcount on the packed words, the query rounded to `planes` bits (1 to 8):
@@ -129,7 +129,7 @@ def bit_scores(self:QJL, q, c, planes=6):
     s = out*step*c.norms.astype(mx.float32).swapaxes(-1, -2)
     return s.reshape(*q.shape[:-1], s.shape[-1])
 
-# %% ../nbs/09_qjl.ipynb #c3218461
+# %% ../nbs/09_qjl.ipynb #dbcd866a
 class Split(Codec):
     """Two codecs side by side: `high` for the channels `channels` of a vector, `low` for the others; scores add.
     `channels`: numbers (n,) or one row a head (Hkv, n), n = high.dim. ValueError for numbers that repeat or do not fit.
@@ -147,7 +147,7 @@ class Split(Codec):
         self.code_dim = _whole(self.high.code_dim) + _whole(self.low.code_dim)
         self._lay_out(np.sort(a, -1))
 
-# %% ../nbs/09_qjl.ipynb #6dea7c38
+# %% ../nbs/09_qjl.ipynb #4440fa76
 @patch
 def _lay_out(self:Split, a):
     rest = np.array([np.setdiff1d(np.arange(self.dim), r) for r in np.atleast_2d(a)]).reshape(*a.shape[:-1], -1)
@@ -155,7 +155,7 @@ def _lay_out(self:Split, a):
     self.order, self.undo = mx.array(order), mx.array(np.argsort(order, axis=-1))
     self.Codes = _pair_codes(self.high.Codes, self.low.Codes)
 
-# %% ../nbs/09_qjl.ipynb #f1acde17
+# %% ../nbs/09_qjl.ipynb #abdb15af
 @patch
 def _pick(self:Split, x, order):
     "Channels of `x` (..., D) in another order; heads of x, B·G for each row, take theirs"
@@ -169,7 +169,7 @@ def _pair_codes(a, b):
     names = [f'high_{f}' for f in a._fields] + [f'low_{f}' for f in b._fields]
     return NamedTuple('SplitCodes', [(n, mx.array) for n in names])
 
-# %% ../nbs/09_qjl.ipynb #96d95b80
+# %% ../nbs/09_qjl.ipynb #bd1c0ae2
 @patch
 def _halves(self:Split, c):
     n = len(self.high.Codes._fields)
@@ -187,7 +187,7 @@ def encode(self:Split, x, check=True):
     _check_vectors('x', x, self.dim, check)
     return self.Codes(*(a for p, y in zip((self.high, self.low), self._parts(x)) for a in p.encode(y, check)))
 
-# %% ../nbs/09_qjl.ipynb #a7d1b74d
+# %% ../nbs/09_qjl.ipynb #20d5d912
 @patch
 def _rows(self:Split, c): return mx.concatenate([_padded(p._rows(h)) for p, h in zip((self.high, self.low), self._halves(c))], axis=-1)
 @patch
@@ -198,7 +198,7 @@ def _back(self:Split, y):
     x = [p._back(z[..., :p.code_dim]) for p, z in zip((self.high, self.low), (y[..., :n], y[..., n:]))]
     return self._pick(mx.concatenate(x, axis=-1), self.undo)
 
-# %% ../nbs/09_qjl.ipynb #1efbf36d
+# %% ../nbs/09_qjl.ipynb #fbdfb41b
 @patch(as_prop=True)
 def bits_per_value(self:Split):
     return sum(p.bits_per_value*p.dim for p in (self.high, self.low))/self.dim
@@ -211,13 +211,13 @@ def _padded(x):
     "`x` with zeros up to a whole number of chunks"
     return mx.pad(x, [(0, 0)]*(x.ndim - 1) + [(0, -x.shape[-1] % 16)]) if x.shape[-1] % 16 else x
 
-# %% ../nbs/09_qjl.ipynb #b3839615
+# %% ../nbs/09_qjl.ipynb #5a2c1b5d
 def outliers(x, n):
     "The `n` channels of `x` (B, H, N, D) with the largest mean square in each head: integers (H, n)"
     power = mx.square(x.astype(mx.float32)).mean(axis=(0, 2))                     # (H, D)
     return np.sort(np.array(mx.argsort(-power, axis=-1))[:, :n], axis=-1)
 
-# %% ../nbs/09_qjl.ipynb #ec6d671c
+# %% ../nbs/09_qjl.ipynb #ae6ed14e
 DENSE_TURN = """
   const int D = dims[0], E = dims[1], WORDS = dims[2], vec = threadgroup_position_in_grid.x, chunk = threadgroup_position_in_grid.y;
   const int lane = thread_index_in_simdgroup, sg = simdgroup_index_in_threadgroup;
@@ -236,7 +236,7 @@ DENSE_TURN = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/09_qjl.ipynb #438f3c1a
+# %% ../nbs/09_qjl.ipynb #458ac4c9
 DENSE_ROUND = """
   if (sg == 0) {
     uint code = 0;
@@ -249,7 +249,7 @@ DENSE_ROUND = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
 """
 
-# %% ../nbs/09_qjl.ipynb #d11fa88e
+# %% ../nbs/09_qjl.ipynb #4ffee6f2
 DENSE_PACK = """
   const int word = chunk * BITS + lane;
   if (sg == 0 && lane < BITS && word < WORDS) {
@@ -263,7 +263,7 @@ DENSE_PACK = """
 """
 DENSE_METAL = DENSE_TURN + DENSE_ROUND + DENSE_PACK
 
-# %% ../nbs/09_qjl.ipynb #2ce44ad3
+# %% ../nbs/09_qjl.ipynb #64f795f4
 def dense_encode(x,               # vectors (..., D), any float dtype
                   turn,            # the matrix W (E, D), float32
                   edges,           # inner edges of the codebook for a unit vector, float32 (2^bits - 1,)
@@ -280,7 +280,7 @@ def dense_encode(x,               # vectors (..., D), any float dtype
         output_shapes=[(n, W), (n,), (n, E) if rest else (1,)], output_dtypes=_DENSE_TYPES, **kw)
     return out.reshape(*lead, W), norms.reshape(*lead, 1), left.reshape(*lead, E) if rest else left
 
-# %% ../nbs/09_qjl.ipynb #5211ac52
+# %% ../nbs/09_qjl.ipynb #ae0fd34c
 _DENSE_TYPES = [mx.uint32, mx.float16, mx.float32]
 
 @functools.lru_cache(None)
@@ -292,7 +292,7 @@ def _dense_kernel(make, header, dtype):
 def _dense_flags(bits, edges, rest, equal):
     return [('BITS', bits), ('EDGES', edges), ('REST', int(rest)), ('EQUAL', int(equal)), ('SCALE_T', mx.float16)]
 
-# %% ../nbs/09_qjl.ipynb #12e84ee7
+# %% ../nbs/09_qjl.ipynb #0d1d62d7
 def _sign_book(): return _small(mx.float32, 0.), _small(mx.float32, -1., 1.)      # the codebook of a sign: its edge, its levels
 
 @patch
@@ -300,7 +300,7 @@ def _encode_gpu(self:QJL, x, make, header=''):
     "SignCodes of `x` (..., dim) by one kernel"
     return SignCodes(*dense_encode(x, self.S, *_sign_book(), 1, make, header, equal=True)[:2])
 
-# %% ../nbs/09_qjl.ipynb #f74e1813
+# %% ../nbs/09_qjl.ipynb #4845fff2
 @patch
 def loader(self:QJL):
     "Chapter 7b's hole: numbers 16j to 16j + 15 of token n are plus or minus the length"
@@ -308,7 +308,7 @@ def loader(self:QJL):
   for (int i = 0; i < 16; i++) { const int bit = 16 * j + i; y[i] = (AT(@signs, n, bit >> 5) >> (bit & 31)) & 1u ? s : -s; }
 ''', ()
 
-# %% ../nbs/09_qjl.ipynb #220172e2
+# %% ../nbs/09_qjl.ipynb #f64b28ec
 @patch
 def loader(self:Split):
     "The texts of both codecs behind one test; None where one has none"

@@ -8,12 +8,12 @@ __all__ = ['SHAPES', 'FMA_TEXT', 'DTYPES', 'side_by_side', 'queued', 'case', 'ca
            'undisturbed', 'line', 'cpu_linear', 'check', 'fuzz', 'plot', 'sdpa_main', 'check_main', 'fuzz_main',
            'copy_main', 'show_cpu', 'cpu_main', 'parser', 'main', 'intensity', 'roof']
 
-# %% ../nbs/16_benchmarks.ipynb #b351cea6
+# %% ../nbs/16_benchmarks.ipynb #4e511597
 import argparse, ctypes, functools, inspect, json, os, platform, statistics, subprocess, sys, time
 import numpy as np
 from importlib.metadata import PackageNotFoundError, version
 
-# %% ../nbs/16_benchmarks.ipynb #8918183a
+# %% ../nbs/16_benchmarks.ipynb #ffd51910
 import turboquant                              # first: it may load a BLAS, which must come before MLX
 import mlx.core as mx
 from mlx_lm.models.base import quantized_scaled_dot_product_attention
@@ -22,7 +22,7 @@ from .backends import cpu_flags, cpu_text, cpu_threads
 from .simulator import compile_cpp
 from .packing import Packed, pack, unpack
 
-# %% ../nbs/16_benchmarks.ipynb #08fe2f9e
+# %% ../nbs/16_benchmarks.ipynb #462b0a21
 def side_by_side(fns, rounds=7, warmup=2, seconds=20):
     """Median seconds a call of each function in the dict `fns`, timed in turns.
 
@@ -36,7 +36,7 @@ def side_by_side(fns, rounds=7, warmup=2, seconds=20):
         if r >= 2 and time.perf_counter() - t0 > seconds: break
     return {n: statistics.median(t) for n, t in took.items()}
 
-# %% ../nbs/16_benchmarks.ipynb #17b5205d
+# %% ../nbs/16_benchmarks.ipynb #f56d3caa
 def queued(fns, calls=20, rounds=5):
     "Median seconds a call of each function of an index in the dict `fns`: `calls` at once, in turns"
     took = {n: [] for n in fns}
@@ -48,7 +48,7 @@ def queued(fns, calls=20, rounds=5):
             if r: took[n].append((time.perf_counter() - t) / calls)
     return {n: statistics.median(t) for n, t in took.items()}
 
-# %% ../nbs/16_benchmarks.ipynb #1efff398
+# %% ../nbs/16_benchmarks.ipynb #937f860e
 SHAPES = {'mistral': (8, 4, 128), 'gemma4-sliding': (16, 2, 256), 'gemma4-global': (4, 8, 512),
           'smollm2': (3, 3, 64)}                    # (Hkv, G, D)
 
@@ -63,7 +63,7 @@ def case(Hkv, G, D, N, L=1, dtype=mx.float32, k_axis=-2, g=64, seed=0):
     mx.eval(q, k, v, kp[:3], vp[:3], theirs)
     return dict(q=q, k=k, v=v, kp=kp, vp=vp, theirs=theirs, scale=D**-.5, g=g, D=D)
 
-# %% ../nbs/16_benchmarks.ipynb #a84f4e1b
+# %% ../nbs/16_benchmarks.ipynb #a157a3ae
 def candidates(c, fp16=False):
     "Name -> a call over the arrays of `case`"
     q, scale, g, f = c['q'], c['scale'], c['g'], mx.fast.scaled_dot_product_attention
@@ -78,7 +78,7 @@ def candidates(c, fp16=False):
         fns['MLX float16 SDPA'] = lambda: f(*h, scale=scale)
     return fns
 
-# %% ../nbs/16_benchmarks.ipynb #c1324547
+# %% ../nbs/16_benchmarks.ipynb #1dfa177f
 def _torch_ways(F, nn, scale):
     "Name -> PyTorch's attention over each of a list of (q (1, Hkv G, L, D), k, v (1, Hkv, N, D)), one a kernel and form"
     def way(kernel, fold):
@@ -92,7 +92,7 @@ def _torch_ways(F, nn, scale):
     return {f"{n.split('_')[0].lower()}, {form}": way(getattr(kernels, n), form == 'folded')
             for n in names for form in ('enable_gqa', 'folded')}
 
-# %% ../nbs/16_benchmarks.ipynb #e4afd938
+# %% ../nbs/16_benchmarks.ipynb #3fc3f7a7
 def _torch_right(torch, f, q, k, v, scale):
     "Does `f` run, and agree with attention written out in float32?"
     try: got = f([(q, k, v)])[0].float().reshape(q.shape)
@@ -102,7 +102,7 @@ def _torch_right(torch, f, q, k, v, scale):
     want = torch.softmax(s, -1) @ v.float().repeat_interleave(g, 1)
     return bool((got - want).abs().max() < .02)
 
-# %% ../nbs/16_benchmarks.ipynb #f63d283c
+# %% ../nbs/16_benchmarks.ipynb #468331b5
 def _torch_clock(torch, run, cuda):
     "Seconds that `run()` takes, between two events on a GPU"
     if not cuda:
@@ -118,7 +118,7 @@ def _torch_graph(torch, run):
     with torch.cuda.graph(graph): run()
     return graph.replay
 
-# %% ../nbs/16_benchmarks.ipynb #2d234e85
+# %% ../nbs/16_benchmarks.ipynb #fb6b6e62
 def _torch_row(torch, device, Hkv, G, D, N, L, dtype, calls, rounds):
     "Seconds a call of PyTorch's quickest attention, issued and replayed, and which it was"
     F, cuda, dtype, scale = torch.nn.functional, device == 'cuda', getattr(torch, dtype), D**-.5
@@ -137,7 +137,7 @@ def _torch_row(torch, device, Hkv, G, D, N, L, dtype, calls, rounds):
         except RuntimeError as e: out['replay_error'] = str(e)[:200]
     return out
 
-# %% ../nbs/16_benchmarks.ipynb #63a0271b
+# %% ../nbs/16_benchmarks.ipynb #0a45d6d2
 def _torch_worker(device='cuda'):
     "Answer the requests for `_torch_row` that come in as lines of JSON"
     say = lambda x: print(json.dumps(x), flush=True)
@@ -152,7 +152,7 @@ def _torch_worker(device='cuda'):
             except Exception as e: say(dict(error=f'{type(e).__name__}: {e}'[:300]))
         if device == 'cuda': torch.cuda.empty_cache()
 
-# %% ../nbs/16_benchmarks.ipynb #60d5810d
+# %% ../nbs/16_benchmarks.ipynb #aae4ca3d
 class TorchSDPA:
     "PyTorch's attention in another process; `.error` says why there is none. `python`: an interpreter that has it"
     def __init__(self, python=None, device='cuda'):
@@ -179,12 +179,12 @@ class TorchSDPA:
         "End the process"
         self.p.stdin.close(); self.p.stdout.close(); self.p.wait()
 
-# %% ../nbs/16_benchmarks.ipynb #e84f5fe3
+# %% ../nbs/16_benchmarks.ipynb #d4b8f771
 def must_read(c):
     "Bytes of the packed K and V that one call reads"
     return sum(a.nbytes for p in (c['kp'], c['vp']) for a in p[:3])
 
-# %% ../nbs/16_benchmarks.ipynb #0f5ef149
+# %% ../nbs/16_benchmarks.ipynb #d555db23
 def _cpu_bandwidth(mb, rounds):
     "Bytes a second at which one NumPy thread a core sums `mb` MiB"
     from concurrent.futures import ThreadPoolExecutor
@@ -200,7 +200,7 @@ def read_bandwidth(mb=None, rounds=5):
     xs = [mx.ones((mb * 2**18,)) for _ in range(4)]; mx.eval(xs)
     return mb * 2**20 / min(queued({'sum': lambda i: xs[i % 4].sum()}, rounds=rounds).values())
 
-# %% ../nbs/16_benchmarks.ipynb #41138e43
+# %% ../nbs/16_benchmarks.ipynb #1e412aac
 def _version(package):
     "The version of an installed package, or None"
     try: return version(package)
@@ -215,7 +215,7 @@ def info():
                 device_name=str(dev.get('device_name', platform.processor() or platform.machine())),
                 backend=backend(), cpus=os.cpu_count(), blas=str(blas_info()))
 
-# %% ../nbs/16_benchmarks.ipynb #bc6ba486
+# %% ../nbs/16_benchmarks.ipynb #54e53506
 def _turns(cases, fp16, rounds):
     "Seconds of every candidate; on a GPU over several cases in turn"
     each = [candidates(x, fp16) for x in cases]
@@ -239,7 +239,7 @@ def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=Fal
         if 'replayed' in x: took['torch, CUDA graph'] = x['replayed']
     return row
 
-# %% ../nbs/16_benchmarks.ipynb #eb26c19d
+# %% ../nbs/16_benchmarks.ipynb #716120ec
 def show(row):
     "Print one row of `measure`"
     ours, limit = row['seconds']['sdpa_int4'], row['limit']
@@ -250,21 +250,21 @@ def show(row):
         if n == 'sdpa_int4' and limit: note += f", {100 * limit / t:.0f} % of the read limit"
         print(f"  {n:22}{t * 1e3:10.3f} ms{note}")
 
-# %% ../nbs/16_benchmarks.ipynb #de6d6144
+# %% ../nbs/16_benchmarks.ipynb #533c1de6
 def binds(row):
     "What a row of `measure` waits for: 'reading', 'starting' (`row['floor']`, seconds of a call on 64 keys) or 'arithmetic'"
     t = row['seconds']['sdpa_int4']
     if row['limit'] and row['limit'] >= t/2: return 'reading'
     return 'starting' if row.get('floor') and row['floor'] >= t/2 else 'arithmetic'
 
-# %% ../nbs/16_benchmarks.ipynb #68687727
+# %% ../nbs/16_benchmarks.ipynb #553cfa49
 def _floor(shape, dtype, L, k_axis):
     "Seconds of a call on 64 keys: what starting costs"
     c = case(*SHAPES[shape], 64, L, dtype, k_axis); f = candidates(c)['sdpa_int4']
     took = side_by_side({0: f}, 21) if mx.default_device() == mx.cpu else queued({0: lambda i: f()})
     return took[0]
 
-# %% ../nbs/16_benchmarks.ipynb #79c3ccd1
+# %% ../nbs/16_benchmarks.ipynb #4d6c1799
 def table(rows):
     "The lines of a table of rows of `measure`: microseconds, GB/s, share of the limit, what binds, and every other way / ours"
     others = list(dict.fromkeys(n for r in rows for n in r['seconds'] if n != 'sdpa_int4'))
@@ -279,7 +279,7 @@ def table(rows):
     wide = [max(map(len, column)) for column in zip(head, *body)]
     return ['  '.join(x.rjust(w) for x, w in zip(line, wide)) for line in (head, *body)]
 
-# %% ../nbs/16_benchmarks.ipynb #dc367ae5
+# %% ../nbs/16_benchmarks.ipynb #a640bcf8
 def copy_cost(N=65536, shape='gemma4-sliding', dtype=mx.float16):
     """Seconds of one call over the first N slots of a buffer a quarter longer.
 
@@ -291,7 +291,7 @@ def copy_cost(N=65536, shape='gemma4-sliding', dtype=mx.float16):
     fns = {'in place': lambda i=0: call(lambda a: a), 'copied first': lambda i=0: call(mx.contiguous)}
     return side_by_side(fns) if mx.default_device() == mx.cpu else queued(fns)
 
-# %% ../nbs/16_benchmarks.ipynb #082ed003
+# %% ../nbs/16_benchmarks.ipynb #0dd6f011
 FMA_TEXT = r"""
 #include <chrono>
 #include <vector>
@@ -321,7 +321,7 @@ extern "C" double fma_seconds(long n, int threads) {
 }
 """
 
-# %% ../nbs/16_benchmarks.ipynb #22bbd159
+# %% ../nbs/16_benchmarks.ipynb #ab4bbdb0
 @functools.lru_cache(None)
 def _fma_library():
     "The compiled loop, with chapter 6's registers"
@@ -333,7 +333,7 @@ def fma_seconds(n, threads=1):
     "Seconds that `threads` threads of this CPU take for `n` multiply-adds in float32, in registers of full width"
     return _fma_library().fma_seconds(int(n), int(threads))
 
-# %% ../nbs/16_benchmarks.ipynb #7093186f
+# %% ../nbs/16_benchmarks.ipynb #8f3a9f84
 def _on(threads, f):
     "f() with `threads` threads for the CPU backend"
     old = os.environ.get('TURBOQUANT_THREADS'); os.environ['TURBOQUANT_THREADS'] = str(threads)
@@ -362,7 +362,7 @@ def cpu_row(shape, N=16384, k_axis=-2, rounds=21):
                 floor=_floor(shape, mx.float32, 1, k_axis),
                 threads={str(t): {w: statistics.median(v) for w, v in x.items()} for t, x in took.items()})
 
-# %% ../nbs/16_benchmarks.ipynb #12e9a12c
+# %% ../nbs/16_benchmarks.ipynb #bd9cf92d
 def gain(row, what='sdpa_int4'):
     "How many times as fast all threads are as one, in a row of `cpu_row`"
     one, *_, most = [row['threads']['1'], *row['threads'].values()]
@@ -376,7 +376,7 @@ def undisturbed(f, tries=5):
         if gain(rows[-1], 'fma') >= .9 * int(list(rows[-1]['threads'])[-1]): break
     return max(rows, key=lambda r: gain(r, 'fma'))
 
-# %% ../nbs/16_benchmarks.ipynb #f6950545
+# %% ../nbs/16_benchmarks.ipynb #3caeeff9
 def line(Ns, seconds):
     "The line start + slope N through the times, each weighted by 1 / its time, and the worst relative distance from it"
     slope, start = np.polyfit(Ns, seconds, 1, w=1/np.array(seconds))
@@ -389,7 +389,7 @@ def cpu_linear(shape, Ns, k_axis=-2, rounds=15):
     took = side_by_side(calls, rounds)
     return dict(shape=shape, k_axis=k_axis, N=list(Ns), seconds=list(took.values()), **line(list(Ns), list(took.values())))
 
-# %% ../nbs/16_benchmarks.ipynb #c148706a
+# %% ../nbs/16_benchmarks.ipynb #cf6a6f06
 def _share(seed, dtype, eps):
     "The largest error of the random call `seed`, as a share of its allowance; right is at most 1"
     from turboquant.core import random_call, sdpa_oracle
@@ -398,7 +398,7 @@ def _share(seed, dtype, eps):
     want, got = sdpa_oracle(q, k, v, **kw), np.array(sdpa_int4(q, k, v, **kw).astype(mx.float32))
     return float((np.abs(got - want) / (1e-5 + 2 * eps * np.abs(want).max(-1, keepdims=True))).max())
 
-# %% ../nbs/16_benchmarks.ipynb #7bb8f6f6
+# %% ../nbs/16_benchmarks.ipynb #9e58f39d
 DTYPES = (('float32', mx.float32, 0), ('float16', mx.float16, 2**-10), ('bfloat16', mx.bfloat16, 2**-7))
 
 def check(cases=100, seed=0, seconds=1e9):
@@ -416,7 +416,7 @@ def check(cases=100, seed=0, seconds=1e9):
                          failed=[s for s, u in used.items() if not u <= 1])
     return out
 
-# %% ../nbs/16_benchmarks.ipynb #0012337c
+# %% ../nbs/16_benchmarks.ipynb #59b08058
 def _fuzz_call(seed):
     "The random call `seed`: (q, k, v, keywords, allowance of 16 bits); a third are chunks of a prompt, a fourth in 16 bits"
     from turboquant.core import random_call
@@ -426,7 +426,7 @@ def _fuzz_call(seed):
     D = (64, 80, 96, 128, 256, 512) if seed % 4 == 0 else (64, 128)
     return *random_call(rng, D=D, L=L, N=N, dtype=dtype), eps
 
-# %% ../nbs/16_benchmarks.ipynb #aef5501f
+# %% ../nbs/16_benchmarks.ipynb #1c66d3bb
 def _simulated(q, k, v, **kw):
     "The call by the Metal text in the simulator"
     from turboquant.core import check as checked, sdpa_launch
@@ -450,7 +450,7 @@ def fuzz(cases, seed=0, simulated=False, seconds=1e9):
     return dict(cases=len(used), prefill=chunks, seconds=round(time.perf_counter() - t0, 1), seed=seed,
                 worst=max(used.values(), default=0), failed=[s for s, e in used.items() if not e <= 1])
 
-# %% ../nbs/16_benchmarks.ipynb #99d399ac
+# %% ../nbs/16_benchmarks.ipynb #abf30974
 def _children(argv):
     "On a Linux CPU with a real BLAS installed: the same command again with MLX's own BLAS, then with the real one"
     for blas in ('off', 'auto'):
@@ -474,7 +474,7 @@ def _save(path, kind, rows):
     "Append to a JSON file {kind: [...]}, together with the command and the machine"
     _saver(path, kind)(rows)
 
-# %% ../nbs/16_benchmarks.ipynb #5f7af195
+# %% ../nbs/16_benchmarks.ipynb #950a8dc7
 def plot(rows, path, title=''):
     "Draw `rows` of `measure` into the image file `path`: percent of the read limit against cached tokens"
     from matplotlib.figure import Figure
@@ -489,7 +489,7 @@ def plot(rows, path, title=''):
     ax.legend(fontsize=7); fig.suptitle(title)
     fig.savefig(path, dpi=120)
 
-# %% ../nbs/16_benchmarks.ipynb #9d2348d7
+# %% ../nbs/16_benchmarks.ipynb #2549c922
 def _two_blas():
     "Is this a Linux CPU with a real BLAS to compare with, and nobody has chosen?"
     from turboquant.blas import find_blas
@@ -520,7 +520,7 @@ def sdpa_main(a):
     if torch and not torch.error: torch.close()
     if a.plot: plot(rows, a.plot, i['device_name']); print(f'drawn: {a.plot}')
 
-# %% ../nbs/16_benchmarks.ipynb #c1fbe9da
+# %% ../nbs/16_benchmarks.ipynb #c0d284ee
 def check_main(a):
     "turboquant-bench check"
     i = info(); print(f"{i['device_name']}, backend {i['backend']}")
@@ -531,7 +531,7 @@ def check_main(a):
     _save(a.json, 'check', got)
     if any(r['failed'] for r in got.values()): sys.exit(1)
 
-# %% ../nbs/16_benchmarks.ipynb #cccbb4d9
+# %% ../nbs/16_benchmarks.ipynb #296284a8
 def fuzz_main(a):
     "turboquant-bench fuzz"
     i, out, save = info(), {}, _saver(a.json, 'fuzz'); print(f"{i['device_name']}, backend {i['backend']}", flush=True)
@@ -542,7 +542,7 @@ def fuzz_main(a):
               f"{r['worst']:.3f} of the allowance" + (f", FAILED seeds {r['failed']}" if r['failed'] else ''), flush=True)
     if any(r['failed'] for r in out.values()): sys.exit(1)
 
-# %% ../nbs/16_benchmarks.ipynb #a58b6327
+# %% ../nbs/16_benchmarks.ipynb #892adb13
 def copy_main(a):
     "turboquant-bench copy"
     got = {N: copy_cost(N, a.shape) for N in a.N}
@@ -551,7 +551,7 @@ def copy_main(a):
         print(f"N = {N}: in place {here * 1e6:.0f} us, copied first {after * 1e6:.0f} us ({after / here:.1f}x)")
     _save(a.json, 'copy', got)
 
-# %% ../nbs/16_benchmarks.ipynb #356cc845
+# %% ../nbs/16_benchmarks.ipynb #f91b5989
 def show_cpu(row):
     "Print one row of `cpu_row`"
     each = ', '.join(f"{t} thread{'s'[:t != '1']} {x['sdpa_int4']*1e3:.2f} ms = {x['sdpa_int4']/x['fma']:.2f}x the loop"
@@ -573,7 +573,7 @@ def cpu_main(a):
           f"from {x['N'][0]} to {x['N'][-1]} keys")
     save(dict(bandwidth=bw, rows=rows, linear=x))
 
-# %% ../nbs/16_benchmarks.ipynb #8e867d8c
+# %% ../nbs/16_benchmarks.ipynb #3322bccf
 def _fuzz_arguments(x):
     "The options of the parser of fuzz"
     x.add_argument('--cases', type=int, default=2000, help='random calls on this device')
@@ -604,7 +604,7 @@ def _arguments(s, c, y):
     add('--shape', choices=list(SHAPES), default='gemma4-sliding')
     for x in (s, c, y): x.add_argument('--json', help='append the results to this file')
 
-# %% ../nbs/16_benchmarks.ipynb #56db8558
+# %% ../nbs/16_benchmarks.ipynb #0ee977be
 def parser():
     "The command line of turboquant-bench"
     from turboquant import prefill, quality
@@ -625,7 +625,7 @@ def parser():
     prefill.prefill_arguments(command('prefill', 'a chunk of a prompt over a long cache, beside every other way', prefill.prefill_main))
     return p
 
-# %% ../nbs/16_benchmarks.ipynb #565113b3
+# %% ../nbs/16_benchmarks.ipynb #6068e35d
 def main(argv=None):
     "Entry point of `turboquant-bench`"
     p = parser(); a = p.parse_args(argv)
@@ -633,10 +633,10 @@ def main(argv=None):
     elif a.what: a.run(a)
     else: p.print_help()
 
-# %% ../nbs/16_benchmarks.ipynb #f3e8d1e3
+# %% ../nbs/16_benchmarks.ipynb #3c353804
 if __name__ == '__main__' and '__file__' in globals(): main()
 
-# %% ../nbs/16_benchmarks.ipynb #71d38811
+# %% ../nbs/16_benchmarks.ipynb #84d982f1
 def intensity(G, bits=4.5):
     "Operations a byte of cache read feeds, with `G` query heads a KV head and `bits` a number in the cache"
     return 2*G/(bits/8)

@@ -5,35 +5,35 @@
 # %% auto #0
 __all__ = ['C', 'style', 'bits', 'explore', 'plt']
 
-# %% ../nbs/00_figures.ipynb #1f8cc90b
+# %% ../nbs/00_figures.ipynb #9a481bc9
 import base64, hashlib, html, io, itertools, json, os, re
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 from fastcore.basics import AttrDict
 from IPython.display import display
 
-# %% ../nbs/00_figures.ipynb #5a768979
+# %% ../nbs/00_figures.ipynb #dd2c5de2
 _all_ = ['plt']
 
-# %% ../nbs/00_figures.ipynb #4a13c732
+# %% ../nbs/00_figures.ipynb #3a4ac680
 C = AttrDict(blue='#2f7fc1', orange='#d1701a', green='#1b9273', pink='#c0609a',
              yellow='#a98500', violet='#8070c8', red='#d6493a', grey='#7f7f7f')
 _faint = '#7f7f7f50'                                       # grids and frames
 
-# %% ../nbs/00_figures.ipynb #b59fbb18
+# %% ../nbs/00_figures.ipynb #7e0b5f21
 _rc = {'figure.figsize': (7, 2.8), 'figure.dpi': 96, 'figure.constrained_layout.use': True, 'figure.facecolor': 'none',
        'axes.facecolor': 'none', 'savefig.facecolor': 'none', 'savefig.transparent': True}
 
-# %% ../nbs/00_figures.ipynb #879fc9a5
+# %% ../nbs/00_figures.ipynb #b3e9b784
 _rc |= {'font.size': 9, 'axes.titlesize': 10, 'axes.titlelocation': 'left', 'axes.labelsize': 9, 'xtick.labelsize': 8,
         'ytick.labelsize': 8, 'legend.fontsize': 8, 'legend.frameon': False, 'font.family': ['DejaVu Sans']}
 
-# %% ../nbs/00_figures.ipynb #3e1bbb63
+# %% ../nbs/00_figures.ipynb #ec710538
 _rc |= {k: C.grey for k in ('text.color', 'axes.labelcolor', 'axes.titlecolor', 'axes.edgecolor', 'xtick.color', 'ytick.color')}
 _rc |= {'grid.color': _faint, 'grid.linewidth': .6, 'axes.spines.top': False, 'axes.spines.right': False, 'lines.linewidth': 1.6,
         'lines.markersize': 4, 'image.cmap': 'RdBu_r', 'axes.prop_cycle': mpl.cycler(color=list(C.values())[:-1])}
 
-# %% ../nbs/00_figures.ipynb #39631ef0
+# %% ../nbs/00_figures.ipynb #3f48a194
 _rc |= {'svg.hashsalt': 'turboquant', 'svg.fonttype': 'none'}
 
 def style(**rc):
@@ -43,7 +43,7 @@ def style(**rc):
     from IPython import get_ipython
     if get_ipython(): set_matplotlib_formats('retina', metadata={'Software': None}, pil_kwargs={'optimize': True})
 
-# %% ../nbs/00_figures.ipynb #278ba25c
+# %% ../nbs/00_figures.ipynb #9210443e
 def _fields(fields, width):
     "Fields as a list of (label, lowest bit, number of bits, colour or None). ValueError for one that sticks out"
     if isinstance(fields, int): fields = [(None, i, fields) for i in range(0, width, fields)]
@@ -53,7 +53,7 @@ def _fields(fields, width):
             raise ValueError(f'fields: got bits {lo} to {lo+n-1} for {l!r}, wanted them within 0 to {width-1}')
     return out
 
-# %% ../nbs/00_figures.ipynb #ea3200e2
+# %% ../nbs/00_figures.ipynb #de6f5dbe
 def _box(ax, word, left, lo, n, col, index):
     "One field of `word`, n bits from bit `lo` on, drawn at `left`"
     ax.add_patch(plt.Rectangle((left, 0), n, 1, fc=col + '28', ec=col, lw=1.2))
@@ -61,7 +61,7 @@ def _box(ax, word, left, lo, n, col, index):
         ax.text(left + n - i - .5, .5, str(word >> (lo + i) & 1), ha='center', va='center', color=col, size=9)
         if index and i in (0, n-1): ax.text(left + n - i - .5, 1.12, str(lo + i), ha='center', va='bottom', size=6)
 
-# %% ../nbs/00_figures.ipynb #4c7abf66
+# %% ../nbs/00_figures.ipynb #f05cdd64
 def bits(word, fields=4, width=32, ax=None, title=None, values=True, index=True):
     """Draw the `width` bits of the integer `word`, highest bit on the left; returns the axes.
     `fields`: a number of bits (equal fields), or a list of (label, lowest bit, number of bits[, colour]).
@@ -78,7 +78,7 @@ def bits(word, fields=4, width=32, ax=None, title=None, values=True, index=True)
     if title: ax.set_title(title)
     return ax
 
-# %% ../nbs/00_figures.ipynb #7a571940
+# %% ../nbs/00_figures.ipynb #066c0d38
 def _svg(draw, values):
     "The SVG lines of the figure that `draw(**values)` makes"
     res, f = draw(**values), io.StringIO()
@@ -90,26 +90,26 @@ def _svg(draw, values):
     s = re.sub(r'(\d+\.\d\d)\d+', r'\1', s)
     return [l for l in (l.strip() for l in s.splitlines()) if l]
 
-# %% ../nbs/00_figures.ipynb #675d3df4
+# %% ../nbs/00_figures.ipynb #baaa74e3
 def _pack_lines(frames):
     "Distinct lines, and each frame as line numbers"
     lines = {l: None for f in frames for l in f}
     at = {l: i for i, l in enumerate(lines)}
     return list(lines), [[at[l] for l in f] for f in frames]
 
-# %% ../nbs/00_figures.ipynb #5349bd81
+# %% ../nbs/00_figures.ipynb #4bf01917
 _js = """(()=>{for(const r of document.querySelectorAll('#ID:not([data-on])')){r.dataset.on=1;
 const d=JSON.parse(r.querySelector('[data-frames]').textContent),g=r.querySelector('img'),
 cs=[...r.querySelectorAll('input,select')];r.querySelector('.tq-controls').hidden=false;
 """
 
-# %% ../nbs/00_figures.ipynb #b2913b62
+# %% ../nbs/00_figures.ipynb #4900f802
 _js += """const up=()=>{let i=0;cs.forEach((c,k)=>{const n=d.n[k].length,j=c.type=='range'?+c.value:c.selectedIndex;i=i*n+j;
 if(c.type=='range'){c.nextElementSibling.textContent=d.n[k][j];c.setAttribute('aria-valuetext',d.n[k][j])}});
 g.src='data:image/svg+xml,'+encodeURIComponent(d.f[i].map(j=>d.l[j]).join('\\n'));g.alt=d.a[i]};
 cs.forEach(c=>c.addEventListener('input',up));up()}})()"""
 
-# %% ../nbs/00_figures.ipynb #438c28ed
+# %% ../nbs/00_figures.ipynb #ac43013a
 def _numbers(vals): return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in vals)
 
 def _slider(vals, at):
@@ -119,13 +119,13 @@ def _slider(vals, at):
 def _menu(vals, at):
     return '<select>' + ''.join(f'<option{" selected" if i == at else ""}>{html.escape(str(v))}</option>' for i, v in enumerate(vals)) + '</select>'
 
-# %% ../nbs/00_figures.ipynb #194ac798
+# %% ../nbs/00_figures.ipynb #82c5ce3c
 def _control(name, vals, at):
     "One labelled control, at value number `at`"
     c = (_slider if _numbers(vals) else _menu)(vals, at)
     return f'<label style="margin-right:1.5em;white-space:nowrap">{html.escape(name.replace("_", " "))} {c}</label>'
 
-# %% ../nbs/00_figures.ipynb #ff8eac9d
+# %% ../nbs/00_figures.ipynb #34380a94
 def _drawn(draw, params, alt):
     "(all settings, what the script reads, the frames' texts)"
     combos = [dict(zip(params, c)) for c in itertools.product(*params.values())]
@@ -134,7 +134,7 @@ def _drawn(draw, params, alt):
     data = dict(l=lines, f=frames, a=alts, n=[[str(v) for v in p] for p in params.values()])
     return combos, data, ['\n'.join(lines[j] for j in f) for f in frames]
 
-# %% ../nbs/00_figures.ipynb #a111de08
+# %% ../nbs/00_figures.ipynb #5caf36be
 def _twin(draw, params, start, caption, alt):
     "The self-contained HTML of a figure with every frame drawn"
     combos, data, texts = _drawn(draw, params, alt); at = combos.index(start)
@@ -147,7 +147,7 @@ def _twin(draw, params, start, caption, alt):
             f'<img src="{uri}" alt="{html.escape(alts[at])}" style="max-width:100%">{cap}'
             f'<script type="application/json" data-frames>{data}</script><script>{_js.replace("ID", i)}</script></figure>')
 
-# %% ../nbs/00_figures.ipynb #eebe565b
+# %% ../nbs/00_figures.ipynb #795477ae
 def _live():
     "Is a person's notebook front end attached (and not nbconvert, a test or a script)?"
     return any(k in os.environ for k in ('JPY_SESSION_NAME', 'VSCODE_PID', 'COLAB_RELEASE_TAG'))
@@ -161,7 +161,7 @@ def _widget(draw, params, start, caption):
     ctl = {k: one(k, v) for k, v in params.items()}
     return w.VBox([w.HBox(list(ctl.values())), w.interactive_output(draw, ctl), w.HTML(html.escape(caption))])
 
-# %% ../nbs/00_figures.ipynb #54ea408b
+# %% ../nbs/00_figures.ipynb #44ee6f9d
 def _checked(params, start):
     "`params` as lists, and `start` with a value for each. ValueError where one is missing or not in its list"
     params = {k: list(v) for k, v in params.items()}
@@ -171,7 +171,7 @@ def _checked(params, start):
         if v not in params.get(k, []): raise ValueError(f'start: got {k}={v!r}, wanted one of {params.get(k)}')
     return params, start
 
-# %% ../nbs/00_figures.ipynb #30332959
+# %% ../nbs/00_figures.ipynb #842ee3e1
 def explore(draw, caption='', alt='', start=None, max_kb=400, **params):
     """Show `draw(**values)` under one control per parameter: ipywidgets in a live notebook, and always an HTML twin.
     `params`: name=list of values; `start`: the values shown first (default: the first of each).

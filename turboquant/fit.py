@@ -42,6 +42,13 @@ def _fit(x, bits, dtype, steps):
 
 TINY = 2.**-14          # the smallest normal float16: a scale below it would lose its digits
 
+# %% ../nbs/01a_fit.ipynb #01ahook1
+def _by_kernel(x, **kw):
+    "`x` packed by chapter 6c's kernel; None on a CPU, or where the kernel cannot run"
+    if mx.default_device() == mx.cpu: return None
+    from turboquant.encode import try_pack
+    return try_pack(x, **kw)
+
 # %% ../nbs/01a_fit.ipynb #690c22d8
 def pack_fit(
     x,                  # values, (..., N, D), any floating dtype
@@ -56,6 +63,8 @@ def pack_fit(
     The squared error of a group is never above that of min-max scales rounded to `dtype`. Raises ValueError as `pack` does for shapes,
     bits and groups that do not fit; x is not searched for NaN."""
     _check_x(x, bits, group_size, axis, dtype)
+    p = _by_kernel(x, bits=bits, group_size=group_size, axis=axis, dtype=dtype, steps=steps)
+    if p: return p
     xg = _grouped(x.astype(mx.float32), group_size, axis)
     s, b = _fit(xg, bits, dtype, steps)
     c, s, b = _turned_back(_codes(xg, s, b, 2**bits - 1), s.astype(dtype), b.astype(dtype), axis, x.shape[-2])
@@ -117,6 +126,7 @@ def pack_heard(
     ok = x.ndim == heard.ndim == 4 and heard.shape[2] > 1 and (*heard.shape[:2], heard.shape[3]) == (*x.shape[:2], x.shape[3])
     if not ok: raise ValueError(f'heard: got shape {heard.shape} for x of shape {x.shape}, wanted (B, H, r + 1, D) for x (B, H, N, D)')
     xg = _grouped(x.astype(mx.float32), group_size, -2)
-    s, b = _fit(xg, bits, dtype, steps)
+    p = _by_kernel(x, bits=bits, group_size=group_size, axis=-2, dtype=dtype, steps=steps)
+    s, b = (a.astype(mx.float32).swapaxes(-1, -2)[..., None] for a in p[1:3]) if p else _fit(xg, bits, dtype, steps)
     c = _fed(xg, s, b, 2**bits - 1, heard.astype(mx.float32))
     return Packed(_words(_turned_back(c, s, b, -2, x.shape[-2])[0], bits), *_turned_back(c, s.astype(dtype), b.astype(dtype), -2, x.shape[-2])[1:], -2)

@@ -93,7 +93,8 @@ def turns(dim):
     return m > 0 and m & (m - 1) == 0
 
 def turn(x):
-    "The orthonormal Hadamard transform of `x` (..., D) over D, in float32, returned in x's dtype; twice is none"
+    "The orthonormal Hadamard transform of `x` (..., D) over D, with sums in float32, returned in x's dtype; twice is none"
+    if mx.default_device() == mx.gpu: return mx.hadamard_transform(x)           # its sums are in float32 there
     return mx.hadamard_transform(x.astype(mx.float32)).astype(x.dtype)
 
 # %% ../nbs/11_kv_cache.ipynb #e2a8ae53

@@ -9,25 +9,25 @@ __all__ = ['FLOATS', 'CODEC_HEADER', 'CODEC_SETUP', 'CODEC_SCORES', 'CODEC_SOFTM
            'Codec', 'cut', 'join', 'tokens', 'state_ops', 'codec_text', 'kernel_fits', 'read_bits', 'state_launch',
            'encode_launch', 'platform', 'attend_state', 'EncodeSpeed', 'bench_encode', 'write_tensors', 'read_tensors']
 
-# %% ../nbs/07b_codec.ipynb #794252c0
+# %% ../nbs/07b_codec.ipynb #7076304a
 import functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, time
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/07b_codec.ipynb #0cc3124c
+# %% ../nbs/07b_codec.ipynb #adf77ee8
 from .core import SDPA_LOADS, _kernel, _small, _types
 from .online_softmax import State, empty_state, finish, merge, update
 
-# %% ../nbs/07b_codec.ipynb #9fa3ab6f
+# %% ../nbs/07b_codec.ipynb #a3aea0a8
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 def _check_int(name, x, lo, hi):
     "`x` as an int, if it is one from `lo` to `hi`"
     ok = isinstance(x, (int, np.integer)) and not isinstance(x, bool) and lo <= x <= hi
     return int(x) if ok else _fail(name, repr(x), f"an integer from {lo} to {hi}")
 
-# %% ../nbs/07b_codec.ipynb #9fdaaed3
+# %% ../nbs/07b_codec.ipynb #33ec8ca5
 def _prime(q): return q > 1 and all(q % i for i in range(2, int(q**.5) + 1))
 
 @functools.lru_cache(None)
@@ -41,7 +41,7 @@ def paley(m):
     S[1:, 1:] = chi[(np.arange(q)[:, None] - np.arange(q)) % q]
     return S + np.eye(m)
 
-# %% ../nbs/07b_codec.ipynb #a033acb2
+# %% ../nbs/07b_codec.ipynb #46e74f7f
 def _split(dim):
     "dim = m·2^k with a Hadamard matrix of order m at hand: (m, 2^k); None where there is none"
     m = dim // (dim & -dim)                                    # the odd part
@@ -51,7 +51,7 @@ def _split(dim):
         m *= 2
     return None
 
-# %% ../nbs/07b_codec.ipynb #bc3a7a40
+# %% ../nbs/07b_codec.ipynb #612ae157
 class Rotation:
     """A random rotation of R^dim, the same for the same seed on every machine.
     `kind`: 'qr', a uniformly random one (dim² multiplications a vector); 'hadamard', random signs and then a Hadamard
@@ -65,7 +65,7 @@ class Rotation:
         self._draw(np.random.RandomState(self.seed))           # NumPy has promised never to change its stream
     def __repr__(self): return f"Rotation(dim={self.dim}, seed={self.seed}, kind={self.kind!r})"
 
-# %% ../nbs/07b_codec.ipynb #b6229237
+# %% ../nbs/07b_codec.ipynb #7251d050
 @patch
 def _draw(self:Rotation, rng):
     "The random signs, or the random matrix"
@@ -83,7 +83,7 @@ def _hadamard(self:Rotation, x, inverse):
         y = (P.T if inverse else P) @ y
     return y.reshape(x.shape)
 
-# %% ../nbs/07b_codec.ipynb #e09d3ada
+# %% ../nbs/07b_codec.ipynb #38a42785
 @patch
 def apply(self:Rotation, x):
     "`x` (..., dim) turned, in float32"
@@ -101,7 +101,7 @@ def rotation(dim, seed=0, kind='auto'):
     "The `Rotation` of these arguments, made once"
     return Rotation(dim, seed, kind)
 
-# %% ../nbs/07b_codec.ipynb #f9972dfa
+# %% ../nbs/07b_codec.ipynb #dbcf1da8
 class Codebook(NamedTuple):
     "`centroids` (n,), rising; the `edges` (n - 1,) between their cells; the `distortion` E(x - c)²: all float64"
     centroids: np.ndarray
@@ -118,7 +118,7 @@ def _cells(p, edges, panels=4):
     x = (mid + half*_nodes).reshape(len(cuts), -1)
     return x, (half*_weights).reshape(len(cuts), -1)*p(x)
 
-# %% ../nbs/07b_codec.ipynb #ae6d8d77
+# %% ../nbs/07b_codec.ipynb #be4df956
 def _support(p, lo, hi):
     "The part of [lo, hi] that carries the mass, and the density on a grid"
     x = np.linspace(lo, hi, 2**14 + 1)
@@ -133,7 +133,7 @@ def _start(x, y, levels):
     cum = np.cumsum(np.cbrt(y))
     return np.interp((np.arange(levels) + .5)/levels, cum/cum[-1], x)
 
-# %% ../nbs/07b_codec.ipynb #b9ffb5bc
+# %% ../nbs/07b_codec.ipynb #a0c851e5
 def _newton(p, c, e, mass, mean):
     "One Newton step on mass · (c - mean) = 0; Lloyd's own step, `mean`, where Newton's would leave the order"
     pe, i = p(e[1:-1]), np.arange(len(c) - 1)
@@ -144,7 +144,7 @@ def _newton(p, c, e, mass, mean):
     new = c - np.linalg.solve(J, mass*(c - mean))
     return new if np.all(np.diff(new) > 0) and new[0] > e[0] and new[-1] < e[-1] else mean
 
-# %% ../nbs/07b_codec.ipynb #0b43861e
+# %% ../nbs/07b_codec.ipynb #634f2f1e
 @functools.lru_cache(256)
 def lloyd_max(density, lo, hi, levels):
     """The `Codebook` of `levels` centroids that rounds a number of this density with the least mean squared error.
@@ -161,7 +161,7 @@ def lloyd_max(density, lo, hi, levels):
         c = _newton(density, c, e, mass, mean) if step > 20 and levels > 1 else mean
     return Codebook(c, e[1:-1], float((w*(z - c[:, None])**2).sum()/mass.sum()))
 
-# %% ../nbs/07b_codec.ipynb #c353d579
+# %% ../nbs/07b_codec.ipynb #6ad8b167
 @functools.lru_cache(None)
 def sphere_density(d):
     "The density of one coordinate of a uniformly random unit vector of R^d, up to a factor: (1 - x²)^((d-3)/2) on [-1, 1]"
@@ -173,14 +173,14 @@ def sphere_codebook(d, levels):
     "The `Codebook` of `levels` centroids for one coordinate of a random unit vector of R^d"
     return lloyd_max(sphere_density(d), -1., 1., levels)
 
-# %% ../nbs/07b_codec.ipynb #ae14bf3c
+# %% ../nbs/07b_codec.ipynb #6c024610
 def nearest(x, edges):
     "The number (uint8) of the cell of each `x`, given the inner `edges` of up to 256 cells"
     x, i = x.astype(mx.float32), mx.zeros(x.shape, dtype=mx.uint8)
     for e in np.asarray(edges, dtype=np.float64).tolist(): i = i + (x > e)
     return i
 
-# %% ../nbs/07b_codec.ipynb #9c48df0e
+# %% ../nbs/07b_codec.ipynb #f6c67e36
 _words = {8: mx.uint8, 16: mx.uint16, 32: mx.uint32}
 
 def _widths(bits, n):
@@ -194,7 +194,7 @@ def row_words(bits, n, word=32):
     "How many words of `word` bits hold `n` values of `bits` bits each (an int, or one width a value)"
     return -(-sum(_widths(bits, n))//word)
 
-# %% ../nbs/07b_codec.ipynb #f2d80d16
+# %% ../nbs/07b_codec.ipynb #170eceb8
 @functools.lru_cache(256)
 def _pack_table(widths, word):
     "For each word: the values with bits in it, and their shifts, right and then left"
@@ -205,7 +205,7 @@ def _pack_table(widths, word):
     t = np.array([r + [(0, 31, 0)]*(K - len(r)) for r in rows], dtype=np.uint32)     # a shift by 31: nothing
     return tuple(mx.array(t[..., j]) for j in range(3))
 
-# %% ../nbs/07b_codec.ipynb #90c18f65
+# %% ../nbs/07b_codec.ipynb #4894f56c
 @functools.lru_cache(256)
 def _unpack_table(widths, word):
     "For each value: the word of its first bit, the next word, its shift and its mask"
@@ -220,7 +220,7 @@ def _runs(widths, word):
     runs = [(w, len(list(g))) for w, g in itertools.groupby(widths)]
     return runs if all(w*n % word == 0 and (word % w == 0 or n % 8 == 0) for w, n in runs) else None
 
-# %% ../nbs/07b_codec.ipynb #ece29793
+# %% ../nbs/07b_codec.ipynb #82d16dfa
 def _pack_run(x, b, word):
     n, lead = x.shape[-1], x.shape[:-1]
     if word % b == 0: return (x.reshape(*lead, n*b//word, word//b) << mx.arange(0, word, b, dtype=mx.uint32)).sum(axis=-1)
@@ -228,7 +228,7 @@ def _pack_run(x, b, word):
     y = mx.contiguous(y.view(mx.uint8).reshape(*lead, n//8, 8)[..., :b]).reshape(*lead, n*b//8)
     return y.view(_words[word]).astype(mx.uint32)
 
-# %% ../nbs/07b_codec.ipynb #4d973ce3
+# %% ../nbs/07b_codec.ipynb #974e0fe0
 def _unpack_run(words, b, n):
     word, lead = 8*words.itemsize, words.shape[:-1]
     if word % b == 0:
@@ -238,7 +238,7 @@ def _unpack_run(words, b, n):
     y = mx.pad(y, [(0, 0)]*(y.ndim - 1) + [(0, 8 - b)]).view(mx.uint64)
     return ((y >> mx.arange(0, 8*b, b, dtype=mx.uint64)) & mx.array(2**b - 1, dtype=mx.uint64)).astype(mx.uint32).reshape(*lead, n)
 
-# %% ../nbs/07b_codec.ipynb #6fc22217
+# %% ../nbs/07b_codec.ipynb #e152fc54
 def pack_bits(idx, bits, word=32):
     """The integers `idx` (..., n), one after another in words (..., row_words), the first in the lowest bits.
     `bits`: 1 to 8, or one width a value; the numbers must fit. `word`: bits a word, 8, 16 or 32. ValueError otherwise."""
@@ -252,7 +252,7 @@ def pack_bits(idx, bits, word=32):
         x = ((mx.take(x, i, axis=-1) >> right) << left).sum(axis=-1)
     return x.astype(_words[word])
 
-# %% ../nbs/07b_codec.ipynb #450155ca
+# %% ../nbs/07b_codec.ipynb #7e290fac
 def unpack_bits(words, bits, n):
     "The `n` integers (uint32) that `pack_bits` laid into `words` (..., row_words). ValueError for rows of another length."
     if words.dtype not in _words.values(): _fail('words', f"of dtype {words.dtype}", "uint8, uint16 or uint32")
@@ -265,7 +265,7 @@ def unpack_bits(words, bits, n):
     x, (lo, hi, s, mask) = words.astype(mx.uint32), _unpack_table(w, word)
     return ((mx.take(x, lo, axis=-1) >> s) | ((mx.take(x, hi, axis=-1) << (word - 1 - s)) << 1)) & mask
 
-# %% ../nbs/07b_codec.ipynb #489cae71
+# %% ../nbs/07b_codec.ipynb #5a9c0069
 FLOATS = mx.float32, mx.float16, mx.bfloat16
 _codecs = {}
 
@@ -290,7 +290,7 @@ class Codec:
     def _back(self, y): return self.rotation.inverse(y)
     def __repr__(self): return f"{type(self).__name__}({', '.join(f'{o}={getattr(self, o)!r}' for o in self.options)})"
 
-# %% ../nbs/07b_codec.ipynb #2c8b10b2
+# %% ../nbs/07b_codec.ipynb #0cdd07ae
 def _check_vectors(name, x, dim, finite):
     if not isinstance(x, mx.array): _fail(name, f"a {type(x).__name__}", "an mx.array")
     if x.dtype not in FLOATS: _fail(name, f"of dtype {x.dtype}", "float32, float16 or bfloat16")
@@ -302,7 +302,7 @@ def _check_codes(self:Codec, c):
     if type(c) is not self.Codes: _fail('c', f"a {type(c).__name__}", f"what encode of {self!r} returned")
     return c
 
-# %% ../nbs/07b_codec.ipynb #935a55fa
+# %% ../nbs/07b_codec.ipynb #adb3a5c0
 def _each(f, *cs): return type(cs[0])(*(f(*a) for a in zip(*cs)))
 
 def cut(c, a, b):
@@ -317,7 +317,7 @@ def tokens(c):
     "How many tokens the codes `c` hold"
     return c[0].shape[-2]
 
-# %% ../nbs/07b_codec.ipynb #44699dfd
+# %% ../nbs/07b_codec.ipynb #01250469
 @patch
 def encode(self:Codec, x, check=True):
     """`x` (B, Hkv, N, dim) or (..., dim) as `Codes`: arrays (..., width), which keep all axes of x but the last.
@@ -330,7 +330,7 @@ def decode(self:Codec, c, dtype=mx.float32):
     "The vectors (..., dim) that the codes `c` stand for"
     return self._back(self._rows(self._check_codes(c))).astype(dtype)
 
-# %% ../nbs/07b_codec.ipynb #84ee780f
+# %% ../nbs/07b_codec.ipynb #966627b8
 @patch
 def nbytes(self:Codec, c):
     "Bytes that the codes `c` take"
@@ -342,7 +342,7 @@ def bits_per_value(self:Codec):
     one = self._encode(mx.zeros((1, self.dim)))
     return 8*self.nbytes(one)/self.dim
 
-# %% ../nbs/07b_codec.ipynb #5a464629
+# %% ../nbs/07b_codec.ipynb #ce1f9e93
 @patch
 def _heads(self:Codec, x, c, name):
     "`x` (B, Hq, L, ·) as (B, Hkv, G·L, ·), to meet codes of Hkv heads"
@@ -353,7 +353,7 @@ def _heads(self:Codec, x, c, name):
         _fail(name, f"of shape {tuple(x.shape)}", f"leading axes {lead} as the codes, or a multiple of their heads")
     return x
 
-# %% ../nbs/07b_codec.ipynb #8aaf5ed9
+# %% ../nbs/07b_codec.ipynb #5e7222a3
 @patch
 def scores(self:Codec, q, c, tile=2048):
     """The attention logits q·x̂, unscaled: (B, Hq, L, N) for `q` (B, Hq, L, dim), Hq a multiple of the codes' heads;
@@ -373,7 +373,7 @@ def values(self:Codec, p, c, tile=2048):
     o = sum(x[..., a:a + tile] @ self._rows(cut(c, a, min(a + tile, N))) for a in range(0, max(N, 1), tile))
     return self._back(o).reshape(*p.shape[:-1], self.dim)
 
-# %% ../nbs/07b_codec.ipynb #893a72f0
+# %% ../nbs/07b_codec.ipynb #a3fb45f8
 def _span(c, start, length):
     n = tokens(c) if length is None else length
     if not 0 <= start <= n <= tokens(c): _fail('start, length', (start, n), f"0 <= start <= length <= {tokens(c)}")
@@ -393,7 +393,7 @@ def _check_pair(q, keys, values):
         _fail('q', f"of shape {got}", f"(B, Hq, L, {kc.dim}), Hq a multiple of the heads of keys (B, Hkv, N) = {want}")
     if tuple(v[0].shape[:-1]) != want: _fail('values', f"for (B, Hkv, N) = {tuple(v[0].shape[:-1])}", f"{want}, as the keys")
 
-# %% ../nbs/07b_codec.ipynb #ea3b66cc
+# %% ../nbs/07b_codec.ipynb #9b2c48ef
 def _masked(z, mask, L, n, a, b, start, window, causal):
     "Scores with -inf where a query must not look, or an additive mask added"
     if mask is not None and mask.shape[-1] > 1: mask = mask[..., a - start:b - start]
@@ -401,7 +401,7 @@ def _masked(z, mask, L, n, a, b, start, window, causal):
         if m is not None: z = mx.where(m, z, -float('inf')) if m.dtype == mx.bool_ else z + m
     return z
 
-# %% ../nbs/07b_codec.ipynb #0690e2ef
+# %% ../nbs/07b_codec.ipynb #295a9f1a
 def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, softcap=None, start=0, length=None, tile=2048):
     """The `State`, rows (B, Hq, L), of `q` (B, Hq, L, dim) over tokens [start, length) of two pairs (codec, codes), with MLX's ops.
     The queries are the last L positions before `length`: `causal` and `window` count from there.
@@ -419,14 +419,14 @@ def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, s
         s = update(s, z.reshape(*rows, b - a), vc._rows(cut(v, a, b)))
     return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
 
-# %% ../nbs/07b_codec.ipynb #8ae364c5
+# %% ../nbs/07b_codec.ipynb #adeedf78
 CODEC_HEADER = """
 // Element i of the row of token n, of this head, in an array of codes.
 #define AT(x, n, i) x[b * x##_strides[0] + hk * x##_strides[1] + (n) * x##_strides[2] + (i)]
 constant constexpr float LOWEST = -3.0e38f;   // where the running maximum starts: exp(-inf - LOWEST) is 0, never NaN
 """
 
-# %% ../nbs/07b_codec.ipynb #f79cd298
+# %% ../nbs/07b_codec.ipynb #37caae1d
 CODEC_SETUP = """
   constexpr int EMAX = EK > EV ? EK : EV;
   constexpr int CH = EV / 16;                         // chunks of 16 numbers a value
@@ -461,7 +461,7 @@ CODEC_SETUP = """
   const int tiles = (end - start + 31) / 32, each = (tiles + splits - 1) / splits;
 """
 
-# %% ../nbs/07b_codec.ipynb #2a59b865
+# %% ../nbs/07b_codec.ipynb #f385fa8c
 CODEC_SCORES = """
   for (int t = split * each + sg; t < min((split + 1) * each, tiles); t += SG) {
     const int n0 = start + 32 * t, n1 = min(n0 + 32, end), mine = n0 + lane;
@@ -479,7 +479,7 @@ CODEC_SCORES = """
     }
 """
 
-# %% ../nbs/07b_codec.ipynb #9e33303d
+# %% ../nbs/07b_codec.ipynb #18a8c848
 CODEC_SOFTMAX = """
     simdgroup_barrier(mem_flags::mem_threadgroup);
     for (int r = 0; r < ROWS; r++) {
@@ -512,7 +512,7 @@ CODEC_VALUES = """
   }
 """
 
-# %% ../nbs/07b_codec.ipynb #4e9dff42
+# %% ../nbs/07b_codec.ipynb #03dd3126
 CODEC_GATHER = """
   for (int r = 0; r < ROWS; r++) {
     l[r] = simd_sum(l[r]);
@@ -554,7 +554,7 @@ CODEC_GATHER = """
     }
 """
 
-# %% ../nbs/07b_codec.ipynb #7c27fa0a
+# %% ../nbs/07b_codec.ipynb #cb284720
 @patch
 def loader(self:Codec):
     """The codec's part of the attention kernel: (Metal text, table), or None where it has none.
@@ -580,7 +580,7 @@ def _side(codec, p):
     text, table = codec.loader()
     return '{' + text.replace('@', p) + '}', [p + f for f in codec.Codes._fields], _table(table)
 
-# %% ../nbs/07b_codec.ipynb #06dd19fc
+# %% ../nbs/07b_codec.ipynb #7419406b
 def codec_text(kc, vc):
     "The kernel's text for keys in codec `kc` and values in `vc`, the names of its inputs, and the two tables"
     (kt, kn, ka), (vt, vn, va) = _side(kc, 'k_'), _side(vc, 'v_')
@@ -593,7 +593,7 @@ def kernel_fits(keys, values):
     def fits(c): return c.loader() is not None and c.code_dim % 16 == 0 and c.code_dim <= 1024
     return all(_once(c, 'fits', lambda: fits(c)) for c, _ in (keys, values))
 
-# %% ../nbs/07b_codec.ipynb #3c4f0f61
+# %% ../nbs/07b_codec.ipynb #3a3897d5
 def read_bits(name, width, word=32, start=0):
     """Metal text of the field of `width` bits that starts at `bit`, an int in scope, in the row of token n of the array `name` of
     `word`-bit words. `start`: a bit at which some field of this width starts."""
@@ -604,7 +604,7 @@ def read_bits(name, width, word=32, start=0):
     if word == 32: return f"((({one} >> (bit & 31)) | (({two} << (31 - (bit & 31))) << 1)) & {mask})"
     return f"((({one} | {two} << {word} * (({last}) - (bit >> {sh}))) >> (bit & {word - 1})) & {mask})"
 
-# %% ../nbs/07b_codec.ipynb #03611f55
+# %% ../nbs/07b_codec.ipynb #27c320aa
 def _codec_plan(rows, blocks, n, EV, fill, simds):
     "(rows a threadgroup, splits of n tokens)"
     ROWS = min(rows, 4 if EV <= 512 else 2)
@@ -616,7 +616,7 @@ def _merged(m, l, o):
     w = mx.exp(m - top)
     return State(top[:, 0], (w*l).sum(-1), (w[..., None]*o).sum(1))
 
-# %% ../nbs/07b_codec.ipynb #70d6c1b9
+# %% ../nbs/07b_codec.ipynb #af0941bf
 def _parts_launch(x, keys, values, dims, params, flags, grid, make, header, **kw):
     "One launch: the states of all splits, (P, splits), (P, splits), (P, splits, code dim), for turned queries `x`"
     (kc, k), (vc, v), P, splits = keys, values, x.size//x.shape[-1], dims[5]
@@ -627,7 +627,7 @@ def _parts_launch(x, keys, values, dims, params, flags, grid, make, header, **kw
              template=list((flags | dict(KT=ktab.size, VT=vtab.size)).items()), grid=grid, threadgroup=(32*flags['SG'], 1, 1),
              output_shapes=[(P, splits), (P, splits), (P, splits, vc.code_dim)], output_dtypes=[mx.float32]*3, **kw)
 
-# %% ../nbs/07b_codec.ipynb #2bd9780f
+# %% ../nbs/07b_codec.ipynb #70c68700
 def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=None, start=0, length=None,
                  make, header=SDPA_LOADS, fill=256, simds=4, **kw):
     """`state_ops` by one kernel, without masks. `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the
@@ -645,7 +645,7 @@ def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=N
     s = _merged(*_parts_launch(x, keys, values, dims, params, flags, grid, make, header, **kw))
     return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o.reshape(B, Hkv, rows, -1)).reshape(B, Hq, L, vc.dim))
 
-# %% ../nbs/07b_codec.ipynb #baac1581
+# %% ../nbs/07b_codec.ipynb #7b7f6b08
 ENCODE_TURN = """
   // V vectors a threadgroup, in shared memory: turned here where D is a power of two, else they come turned.
   const int tid = thread_position_in_threadgroup.x, row0 = int(threadgroup_position_in_grid.x) * V, R = dims[0];
@@ -670,7 +670,7 @@ ENCODE_TURN = """
   }
 """
 
-# %% ../nbs/07b_codec.ipynb #0760f14e
+# %% ../nbs/07b_codec.ipynb #6ee960d3
 ENCODE_PACK = """
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (int x = tid; x < V * WORDS; x += THREADS) {
@@ -687,7 +687,7 @@ ENCODE_PACK = """
   }
 """
 
-# %% ../nbs/07b_codec.ipynb #9e2ed723
+# %% ../nbs/07b_codec.ipynb #82cd890f
 @patch
 def encoder(self:Codec):
     """The codec's part of the encoding kernel, or None where it has none: a dict of
@@ -704,7 +704,7 @@ def _runs_text(runs):
         at, first = at + count*width, first + count
     return text + 'else { first = 0; at = 0; width = 1; }', at, first
 
-# %% ../nbs/07b_codec.ipynb #83e4c970
+# %% ../nbs/07b_codec.ipynb #f3fa4083
 def _encode_plan(codec, turn, many, threads):
     "The text, the table, the template arguments, and the names, widths and dtypes of the outputs"
     e, D = codec.encoder(), codec.dim
@@ -727,7 +727,7 @@ def encode_launch(codec, x, make, header=SDPA_LOADS, threads=128, **kw):
             output_shapes=[(R, w) for w, _ in outs], output_dtypes=[t for _, t in outs], **kw)
     return codec.Codes(*(a.reshape(*x.shape[:-1], -1) for a in res))
 
-# %% ../nbs/07b_codec.ipynb #11c19c5b
+# %% ../nbs/07b_codec.ipynb #3fb582eb
 CODEC_CUDA = """
 typedef unsigned char uchar;
 namespace metal { inline float sqrt(float x) { return ::sqrtf(x); } }
@@ -749,7 +749,7 @@ def _encode_fast(self:Codec, x):
     p = platform()
     if p and x.size and _once(self, 'encodes', lambda: self.encoder() is not None): return encode_launch(self, x, *p)
 
-# %% ../nbs/07b_codec.ipynb #2745b978
+# %% ../nbs/07b_codec.ipynb #dfee7533
 def attend_state(q, keys, values, *, mask=None, tile=2048, **kw):
     """The attention `State` of `q` over two pairs (codec, codes): by the kernel on a GPU, where both codecs have one, the queries a
     KV head are at most 16 and there is no mask; else `state_ops`, whose arguments it takes."""
@@ -758,7 +758,7 @@ def attend_state(q, keys, values, *, mask=None, tile=2048, **kw):
         return state_launch(q, keys, values, make=p[0], header=p[1], **{'fill': 256 if mx.metal.is_available() else 396} | kw)
     return state_ops(q, keys, values, mask=mask, tile=tile, **kw)
 
-# %% ../nbs/07b_codec.ipynb #0b04f521
+# %% ../nbs/07b_codec.ipynb #1d71e20c
 class EncodeSpeed(NamedTuple):
     "`vectors` a second; `gb`: GB a second of numbers read and codes written; `ms` of one call; how many vectors a call had (`n`)"
     vectors: float
@@ -777,7 +777,7 @@ def bench_encode(codec, n=4096, dtype=mx.float32, seconds=.3):
     t = float(np.median(times))
     return EncodeSpeed(n/t, (x.nbytes + codec.nbytes(c))/t/1e9, 1e3*t, n)
 
-# %% ../nbs/07b_codec.ipynb #e34e0244
+# %% ../nbs/07b_codec.ipynb #b13a6e17
 FORMAT = 1
 _types_st = {'F32': (mx.float32, np.float32), 'F16': (mx.float16, np.float16), 'BF16': (mx.bfloat16, np.uint16),
              'U8': (mx.uint8, np.uint8), 'U16': (mx.uint16, np.uint16), 'U32': (mx.uint32, np.uint32)}
@@ -786,7 +786,7 @@ _names_st = {m: k for k, (m, _) in _types_st.items()}
 def _raw(a): return np.array(a.view(mx.uint16) if a.dtype == mx.bfloat16 else a).tobytes()
 def _sum(name, kind, shape, raw): return hashlib.sha256(json.dumps([name, kind, list(shape)]).encode() + raw).hexdigest()
 
-# %% ../nbs/07b_codec.ipynb #240ff677
+# %% ../nbs/07b_codec.ipynb #8f7c58cb
 def _file_bytes(arrays, meta):
     "The safetensors file of these arrays and this dict"
     head, blobs, sums, at = {}, [], {}, 0
@@ -799,7 +799,7 @@ def _file_bytes(arrays, meta):
     text += b' '*(-len(text) % 8)
     return b''.join([struct.pack('<Q', len(text)), text, *blobs])
 
-# %% ../nbs/07b_codec.ipynb #23194a7e
+# %% ../nbs/07b_codec.ipynb #1bba999f
 def write_tensors(path, arrays, meta):
     """Write the dict `arrays` of mx arrays and the JSON dict `meta` to one safetensors file at `path`, each with a checksum.
     The file appears whole or not at all: it is written beside its place, flushed to the disk, then moved."""
@@ -811,7 +811,7 @@ def write_tensors(path, arrays, meta):
     finally:
         if os.path.exists(tmp): os.unlink(tmp)
 
-# %% ../nbs/07b_codec.ipynb #0b66a7e6
+# %% ../nbs/07b_codec.ipynb #b705d750
 def _header(raw):
     "The header's dict and where the data begins, or a ValueError that says what is wrong"
     n = struct.unpack('<Q', raw[:8])[0] if len(raw) >= 8 else len(raw)
@@ -831,7 +831,7 @@ def _tensor(name, h, data, sums):
     x = mx.array(np.frombuffer(data[a:b], dtype=_types_st[kind][1]).reshape(shape))
     return x.view(mx.bfloat16) if kind == 'BF16' else x
 
-# %% ../nbs/07b_codec.ipynb #660fba40
+# %% ../nbs/07b_codec.ipynb #11fe276e
 def read_tensors(path):
     """The arrays and the dict that `write_tensors` put into the file at `path`.
     ValueError for a file of another kind, a cut one, or one in which a bit has changed."""
@@ -845,7 +845,7 @@ def read_tensors(path):
     except ValueError as e: _fail('path', f"{str(path)!r}, {e}", "a whole file that turboquant wrote")
     return arrays, about
 
-# %% ../nbs/07b_codec.ipynb #d934418f
+# %% ../nbs/07b_codec.ipynb #e2285aa8
 def _load_codecs():
     for m in ('polarquant', 'qjl', 'turboquant'):
         if importlib.util.find_spec(f'turboquant.{m}'): importlib.import_module(f'turboquant.{m}')
@@ -866,7 +866,7 @@ def from_config(cls:Codec, config):
     if set(o) - set(kind.options): _fail('config', f"with {sorted(set(o) - set(kind.options))}", f"only {list(kind.options)}")
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in o.items()})
 
-# %% ../nbs/07b_codec.ipynb #6d07099b
+# %% ../nbs/07b_codec.ipynb #1d323eae
 @patch
 def save(self:Codec, path, c):
     "Write the codes `c` and this codec to one safetensors file, which appears whole or not at all"

@@ -5,18 +5,18 @@
 # %% auto #0
 __all__ = ['TurboCodes', 'TurboQuant', 'ProdCodes', 'AffineCodes', 'RotInt4']
 
-# %% ../nbs/10_turboquant.ipynb #6c4e0aa5
+# %% ../nbs/10_turboquant.ipynb #13541d9d
 import functools, math
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
 from typing import NamedTuple
 
-# %% ../nbs/10_turboquant.ipynb #2779bc52
+# %% ../nbs/10_turboquant.ipynb #3b8c1fb0
 from .codec import Codec, rotation, sphere_codebook, pack_bits, unpack_bits, nearest, read_bits, row_words, _fail, _check_int
 from .qjl import QJL, SignCodes, Split, dense_encode, outliers, sketch, _encoded, _norm, _sign_book, _signs
 
-# %% ../nbs/10_turboquant.ipynb #acf9beca
+# %% ../nbs/10_turboquant.ipynb #aba3b30a
 class TurboCodes(NamedTuple):
     "`codes`: (..., words) uint32, b bits a coordinate; `norms`: (..., 1) float16"
     codes: mx.array
@@ -35,7 +35,7 @@ def _matrix(dim, seed):
     mx.eval(W)
     return W
 
-# %% ../nbs/10_turboquant.ipynb #f51a270d
+# %% ../nbs/10_turboquant.ipynb #07e9962a
 class TurboQuant(Codec):
     """TurboQuant: a random turn, then each coordinate rounded on the best codebook for it; 16 bits more a vector for its length.
     `mode`: 'mse', least error; 'prod', unbiased inner products: one bit less of codebook, then QJL of what is left;
@@ -57,7 +57,7 @@ class TurboQuant(Codec):
         if self.inner: self.code_dim = self.inner.code_dim
         else: self._setup()
 
-# %% ../nbs/10_turboquant.ipynb #6366472d
+# %% ../nbs/10_turboquant.ipynb #8465fbc0
 @patch
 def _setup(self:TurboQuant):
     self.b = self.bits - (self.mode == 'prod')                               # bits of the codebook
@@ -66,7 +66,7 @@ def _setup(self:TurboQuant):
     kept = 1 - self.dim*sphere_codebook(self.dim, 2**self.b).distortion      # E(x·x̂) for unit x
     self.grow = 1/kept if self.mode == 'unbiased' else 1
 
-# %% ../nbs/10_turboquant.ipynb #3077f85f
+# %% ../nbs/10_turboquant.ipynb #fbea459d
 @patch
 def _round(self:TurboQuant, x):
     "(codes, exact lengths, turned x) of vectors x (..., dim)"
@@ -76,7 +76,7 @@ def _round(self:TurboQuant, x):
 def _levels(self:TurboQuant, c):
     return mx.take(self.levels, unpack_bits(c.codes, self.b, self.dim))*c.norms.astype(mx.float32)
 
-# %% ../nbs/10_turboquant.ipynb #d4130541
+# %% ../nbs/10_turboquant.ipynb #92a2ca8a
 @patch
 def encode(self:TurboQuant, x, check=True):
     "As `Codec.encode`; `check` also refuses lengths that float16 cannot hold, with a ValueError"
@@ -86,7 +86,7 @@ def bits_per_value(self:TurboQuant):
     "As `Codec.bits_per_value`"
     return self.inner.bits_per_value if self.inner else Codec.bits_per_value.fget(self)
 
-# %% ../nbs/10_turboquant.ipynb #ea3a31e4
+# %% ../nbs/10_turboquant.ipynb #d677f8c0
 @patch
 def _encode(self:TurboQuant, x):
     if self.inner: return self.inner._encode(x)
@@ -94,20 +94,20 @@ def _encode(self:TurboQuant, x):
     codes, norms, _ = self._round(x)
     return TurboCodes(pack_bits(codes, self.b), (norms*self.grow).astype(mx.float16))
 
-# %% ../nbs/10_turboquant.ipynb #bf15f950
+# %% ../nbs/10_turboquant.ipynb #09cefb0d
 @patch
 def _rows(self:TurboQuant, c):
     if self.inner: return self.inner._rows(c)
     return self._rows_prod(c) if self.mode == 'prod' else self._levels(c)
 
-# %% ../nbs/10_turboquant.ipynb #12c125f3
+# %% ../nbs/10_turboquant.ipynb #edd47606
 @patch
 def _query(self:TurboQuant, q):
     if self.inner: return self.inner._query(q)
     y = q @ self.W.T
     return self._query_prod(y) if self.mode == 'prod' else y
 
-# %% ../nbs/10_turboquant.ipynb #b5745eb6
+# %% ../nbs/10_turboquant.ipynb #3ddd4d7f
 @patch
 def _back(self:TurboQuant, y):
     if self.inner: return self.inner._back(y)
@@ -115,7 +115,7 @@ def _back(self:TurboQuant, y):
 @patch
 def _inner(self:TurboQuant): return None                       # another codec that does the work, for half bits and one-bit prod: below
 
-# %% ../nbs/10_turboquant.ipynb #79deb731
+# %% ../nbs/10_turboquant.ipynb #8c93b09c
 class ProdCodes(NamedTuple):
     "`codes` and `norms` as TurboCodes, of b - 1 bits; `signs`: (..., ceil(d/32)) uint32 and `rests`: (..., 1) float16, of what is left"
     codes: mx.array
@@ -123,18 +123,18 @@ class ProdCodes(NamedTuple):
     signs: mx.array
     rests: mx.array
 
-# %% ../nbs/10_turboquant.ipynb #13e4d496
+# %% ../nbs/10_turboquant.ipynb #9c9d0d19
 @patch
 def _sketch(self:TurboQuant): return sketch(self.dim, self.dim, (self.seed + 1) % 2**32, self.rows)
 
-# %% ../nbs/10_turboquant.ipynb #aae83d92
+# %% ../nbs/10_turboquant.ipynb #5d3bac9b
 @patch
 def _encode_prod(self:TurboQuant, x):
     codes, n, y = self._round(x)
     rest = y - mx.take(self.levels, codes)*n
     return ProdCodes(pack_bits(codes, self.b), n.astype(mx.float16), pack_bits(rest @ self._sketch().T >= 0, 1), _norm(rest).astype(mx.float16))
 
-# %% ../nbs/10_turboquant.ipynb #a2dc7ca8
+# %% ../nbs/10_turboquant.ipynb #d3b618d4
 @patch
 def _rows_prod(self:TurboQuant, c): return mx.concatenate([self._levels(c), _signs(SignCodes(c.signs, c.rests), self.dim)], axis=-1)
 @patch
@@ -142,7 +142,7 @@ def _query_prod(self:TurboQuant, y): return mx.concatenate([y, y @ self._sketch(
 @patch
 def _back_prod(self:TurboQuant, y): return y[..., :self.dim] + y[..., self.dim:] @ self._sketch()*(math.sqrt(math.pi/2)/self.dim)
 
-# %% ../nbs/10_turboquant.ipynb #e3e41469
+# %% ../nbs/10_turboquant.ipynb #b58b55d2
 @patch
 def _inner(self:TurboQuant):
     if self.bits in (2.5, 3.5):
@@ -154,14 +154,14 @@ def _inner(self:TurboQuant):
     if self.channels is not None: _fail('channels', f"{np.array(self.channels).tolist()!r:.40}", "None: only 2.5 and 3.5 bits tell channels apart")
     return QJL(self.dim, self.dim, (self.seed + 1) % 2**32, self.rows) if self.mode == 'prod' and self.bits == 1 else None
 
-# %% ../nbs/10_turboquant.ipynb #7662d6da
+# %% ../nbs/10_turboquant.ipynb #e186671d
 @patch
 def fit(self:TurboQuant, x):
     "This codec with its outlier channels chosen on the sample `x` (B, Hkv, N, dim); itself where none are told apart"
     if self.bits not in (2.5, 3.5) or self.channels is not None: return self
     return TurboQuant(self.dim, self.bits, self.mode, self.seed, self.rows, outliers(x, self.dim//4).tolist())
 
-# %% ../nbs/10_turboquant.ipynb #92355e8c
+# %% ../nbs/10_turboquant.ipynb #f7a44496
 class _Five(TurboQuant):
     "The five-bit part of a 3.5-bit codec"
     options = ('dim', 'mode', 'seed', 'rows')
@@ -171,7 +171,7 @@ class _Five(TurboQuant):
         self.Codes = ProdCodes if mode == 'prod' else TurboCodes
         self._setup()
 
-# %% ../nbs/10_turboquant.ipynb #4c59b32f
+# %% ../nbs/10_turboquant.ipynb #82c38811
 class AffineCodes(NamedTuple):
     "`codes`: (..., words) uint32; `scales`, `biases`: (..., D/g) float16"
     codes: mx.array
@@ -180,7 +180,7 @@ class AffineCodes(NamedTuple):
 
 def _group(dim): return max(g for g in range(1, 65) if dim % g == 0)
 
-# %% ../nbs/10_turboquant.ipynb #b5d837bd
+# %% ../nbs/10_turboquant.ipynb #ea657f96
 class RotInt4(Codec):
     """A random turn, then min–max rounding: x ≈ scale·code + bias in groups of `group_size` (the largest divisor of dim up to 64).
     `turn`: 'auto' (Hadamard where there is one), 'qr', or 'none': plain affine codes. ValueError for an argument out of range."""
@@ -194,7 +194,7 @@ class RotInt4(Codec):
     def _query(self, q): return q if self.turn == 'none' else self.rotation.apply(q)
     def _back(self, y): return y if self.turn == 'none' else self.rotation.inverse(y)
 
-# %% ../nbs/10_turboquant.ipynb #0b3b8c92
+# %% ../nbs/10_turboquant.ipynb #1d3c268e
 @patch
 def _encode(self:RotInt4, x):
     y, top = self._query(x), 2**self.bits - 1
@@ -205,13 +205,13 @@ def _encode(self:RotInt4, x):
     c = mx.clip(mx.round((g - b.astype(mx.float32))/step), 0, top)
     return AffineCodes(pack_bits(c.astype(mx.uint32).reshape(y.shape), self.bits), s.squeeze(-1), b.squeeze(-1))
 
-# %% ../nbs/10_turboquant.ipynb #9750579d
+# %% ../nbs/10_turboquant.ipynb #2c76784c
 @patch
 def _rows(self:RotInt4, c):
     wide = lambda a: mx.repeat(a.astype(mx.float32), self.group_size, axis=-1)
     return unpack_bits(c.codes, self.bits, self.dim).astype(mx.float32)*wide(c.scales) + wide(c.biases)
 
-# %% ../nbs/10_turboquant.ipynb #514ebe44
+# %% ../nbs/10_turboquant.ipynb #9d3d637a
 @patch
 def _encode_gpu(self:TurboQuant, x, make, header=''):
     "The codes of `x` (..., dim) by one kernel, or two for prod"
@@ -220,7 +220,7 @@ def _encode_gpu(self:TurboQuant, x, make, header=''):
     if prod: return ProdCodes(codes, norms, *dense_encode(rest, self._sketch(), *_sign_book(), 1, make, header, equal=True)[:2])
     return TurboCodes(codes, norms if self.grow == 1 else (norms.astype(mx.float32)*self.grow).astype(mx.float16))
 
-# %% ../nbs/10_turboquant.ipynb #c36fb52a
+# %% ../nbs/10_turboquant.ipynb #b71c0120
 @patch
 def encoder(self:RotInt4):
     "Chapter 7b's hole for encoding; None without a turn"
@@ -243,7 +243,7 @@ def encoder(self:RotInt4):
     return dict(text=text, table=(), runs=[(self.dim, self.bits)], packed=('codes', 32),
                 arrays=dict(codes=(row_words(self.bits, self.dim), mx.uint32), scales=(n, mx.float16), biases=(n, mx.float16)))
 
-# %% ../nbs/10_turboquant.ipynb #077fec76
+# %% ../nbs/10_turboquant.ipynb #cd9850bd
 def _lookup(bits, dim):
     "Metal text: 16 numbers out of codes of `bits` bits, by a table, times the length of token n; zeros beyond `dim`"
     code = f"s * @t[{read_bits('@codes', bits)}]"
@@ -262,7 +262,7 @@ def loader(self:TurboQuant):
     for (int i = 0; i < 16; i++) {{ const int bit = 16 * j + i - {self.dim}; y[i] = (AT(@signs, n, bit >> 5) >> (bit & 31)) & 1u ? s : -s; }}
   }}""", table
 
-# %% ../nbs/10_turboquant.ipynb #33034f09
+# %% ../nbs/10_turboquant.ipynb #04c265d3
 @patch
 def loader(self:RotInt4):
     "Chapter 7b's hole for attention: scale times code plus bias"

@@ -4,21 +4,23 @@
 
 # %% auto #0
 __all__ = ['OVERFLOW', 'KV_FORMATS', 'encode', 'eos_ids', 'prefill', 'progress_bar', 'keep_top_k', 'keep_top_p', 'keep_min_p',
-           'penalise', 'Sampler', 'cool', 'Detokenizer', 'StopText', 'Thoughts', 'Piece', 'ContextFull',
-           'context_limit', 'stream', 'generate', 'common', 'trim', 'Chat', 'without_oldest', 'kv_bytes', 'size_text',
-           'kv_text', 'answer_line', 'describe', 'Quit', 'chat_main', 'generate_main']
+           'penalise', 'Sampler', 'cool', 'Detokenizer', 'StopText', 'Thoughts', 'Piece', 'ContextFull', 'OutOfMemory',
+           'context_limit', 'cache_bytes', 'need_bytes', 'fitting', 'memory_left', 'size_text', 'afford', 'stream',
+           'generate', 'common', 'trim', 'Chat', 'without_oldest', 'kv_bytes', 'kv_text', 'answer_line', 'describe',
+           'Quit', 'chat_main', 'generate_main']
 
-# %% ../nbs/13_generate.ipynb #cf0069bd
+# %% ../nbs/13_generate.ipynb #2299387e
 import argparse, contextlib, json, math, os, re, signal, sys, threading, time
 from numbers import Integral
 from dataclasses import dataclass
 from . import __version__
 from fastcore.basics import patch
 from .blas import blas_info
+from .kv_cache import PackedKVCache
 from .save import save_cache, load_cache
 import mlx.core as mx
 
-# %% ../nbs/13_generate.ipynb #b6c24b56
+# %% ../nbs/13_generate.ipynb #78572151
 def _render(tokenizer, messages):
     "The conversation as the chat template writes it, ready for the model's turn"
     if not getattr(tokenizer, 'has_chat_template', getattr(tokenizer, 'chat_template', None)):
@@ -26,18 +28,18 @@ def _render(tokenizer, messages):
     try: return tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     except Exception as e: raise ValueError(f'prompt: the chat template refuses these messages: {e}') from e
 
-# %% ../nbs/13_generate.ipynb #d49fd6ea
+# %% ../nbs/13_generate.ipynb #d5cd597f
 def _unicode(text):
     "`text` with pairs of surrogates joined and lone ones replaced"
     return text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
 
-# %% ../nbs/13_generate.ipynb #14cafcb2
+# %% ../nbs/13_generate.ipynb #1e434ae1
 def _text_ids(tokenizer, text, special=True):
     "Ids of `text`; `special` lets the tokenizer add its BOS, unless the text has it"
     text, bos = _unicode(text), getattr(tokenizer, 'bos_token', None)
     return list(tokenizer.encode(text, add_special_tokens=special and not (bos and text.startswith(bos))))
 
-# %% ../nbs/13_generate.ipynb #91bfb1ee
+# %% ../nbs/13_generate.ipynb #ad45a2e8
 def _ids(prompt):
     "The integers of a list or array; ValueError for anything else"
     if isinstance(prompt, (bytes, dict)) or not hasattr(prompt, '__iter__'):
@@ -47,7 +49,7 @@ def _ids(prompt):
     if bad: raise ValueError(f'prompt: got the token id {bad[0]!r}, wanted integers from 0')
     return [int(i) for i in ids]
 
-# %% ../nbs/13_generate.ipynb #ed35b927
+# %% ../nbs/13_generate.ipynb #83fc5db7
 def encode(tokenizer, prompt):
     """Token ids of `prompt`: a text, a list of ids, or messages [{'role': …, 'content': …}] for the chat template.
     BOS comes at most once. ValueError for an empty prompt, ids that are no integers from 0, a model without a template."""
@@ -59,13 +61,13 @@ def encode(tokenizer, prompt):
     bos = getattr(tokenizer, 'bos_token_id', None)
     return ids[1:] if bos is not None and ids[:2] == [bos, bos] else ids
 
-# %% ../nbs/13_generate.ipynb #96b76bd2
+# %% ../nbs/13_generate.ipynb #db911c8d
 def eos_ids(tokenizer):
     "The set of token ids that end an answer"
     ids = getattr(tokenizer, 'eos_token_ids', None) or getattr(tokenizer, 'eos_token_id', None)
     return set() if ids is None else {ids} if isinstance(ids, int) else set(ids)
 
-# %% ../nbs/13_generate.ipynb #b3bf59c8
+# %% ../nbs/13_generate.ipynb #37ac7e5e
 def prefill(model, ids, cache, chunk=None, progress=None, cancel=None):
     """Put `ids` through `model` in chunks of `chunk` tokens (default: 128 on a CPU, 1024 on a GPU), for the sake of
     `cache` alone; returns how many went in. `progress(done, total)` is called before the first chunk and after each;
@@ -79,7 +81,7 @@ def prefill(model, ids, cache, chunk=None, progress=None, cancel=None):
         if progress: progress(min(i + chunk, len(ids)), len(ids))
     return len(ids)
 
-# %% ../nbs/13_generate.ipynb #b433efc8
+# %% ../nbs/13_generate.ipynb #bc85ec8d
 def progress_bar(least=1024, **kw):
     "A `progress` callback that draws a bar for prompts of at least `least` tokens; `kw` goes to tqdm"
     from tqdm import tqdm
@@ -92,13 +94,13 @@ def progress_bar(least=1024, **kw):
         if done == total: bar.close()
     return show
 
-# %% ../nbs/13_generate.ipynb #afba1892
+# %% ../nbs/13_generate.ipynb #52d371df
 def keep_top_k(logits, k):
     "Logits (…, V) with all but the `k` largest at −inf (equals of the k-th stay); k = 0 keeps all"
     if not 0 < k < logits.shape[-1]: return logits
     return mx.where(logits < mx.topk(logits, k).min(-1, keepdims=True), -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #036b1cec
+# %% ../nbs/13_generate.ipynb #f3b84041
 def keep_top_p(logits, p):
     """Logits (…, V) with −inf outside the nucleus: the fewest likeliest tokens of total probability ≥ `p`
     (equals of the last stay). Holtzman et al., section 3.1."""
@@ -109,13 +111,13 @@ def keep_top_p(logits, p):
     last = mx.where(total - upto < p*total, s, s[..., -1:]).min(-1, keepdims=True)
     return mx.where(e < last, -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #82168838
+# %% ../nbs/13_generate.ipynb #f1025dbc
 def keep_min_p(logits, m):
     "Logits (…, V) with −inf where the probability is below `m` times the largest"
     if m <= 0: return logits
     return mx.where(logits < logits.max(-1, keepdims=True) + math.log(m), -math.inf, logits)
 
-# %% ../nbs/13_generate.ipynb #0fa03d1e
+# %% ../nbs/13_generate.ipynb #dbf2a12e
 def penalise(logits, seen, penalty):
     """Logits (…, V) with those of the token ids `seen` (W,) divided by `penalty` where positive, multiplied where
     negative. Keskar et al., section 4.1 (which divides always; for a negative logit that would be a reward)."""
@@ -123,7 +125,7 @@ def penalise(logits, seen, penalty):
     l = mx.take_along_axis(logits, at, axis=-1)
     return mx.put_along_axis(logits, at, mx.where(l > 0, l/penalty, l*penalty), axis=-1)
 
-# %% ../nbs/13_generate.ipynb #ac119dfc
+# %% ../nbs/13_generate.ipynb #880a0109
 def _within(name, x, lo, hi, open_lo=False, whole=False):
     "`x` if it is a number in [lo, hi] (or (lo, hi]), else ValueError"
     ok = isinstance(x, (int, float)) and not isinstance(x, bool) and (not whole or isinstance(x, int))
@@ -132,7 +134,7 @@ def _within(name, x, lo, hi, open_lo=False, whole=False):
     most = '' if hi == math.inf else f' to {hi}'
     raise ValueError(f'{name}: got {x!r}, wanted {kind} {"above" if open_lo else "from"} {lo}{most}')
 
-# %% ../nbs/13_generate.ipynb #ffab98fb
+# %% ../nbs/13_generate.ipynb #739df9de
 class Sampler:
     """Chooses tokens: `sampler(logits (…, V)) -> ids (…)`. `temp` 0 is greedy; else logits / temp, then top_k, top_p and
     min_p, and a draw. `repetition_penalty` acts on the last `repetition_window` tokens, prompt included; `logit_bias`
@@ -148,7 +150,7 @@ class Sampler:
         self.bias, self.key, self.seen = _bias(logit_bias), mx.random.key(seed), None
         self.farthest = max(logit_bias or [-1])
 
-# %% ../nbs/13_generate.ipynb #2dc9f24a
+# %% ../nbs/13_generate.ipynb #ff338f92
 def _bias(d):
     "Ids and additions of a logit bias as two arrays, or None"
     if not d: return None
@@ -159,12 +161,12 @@ def _bias(d):
     if bad: raise ValueError(f'logit_bias: got the addition {bad[0]!r}, wanted a number or -inf')
     return mx.array(list(d), dtype=mx.int32), mx.array(list(d.values()), dtype=mx.float32)
 
-# %% ../nbs/13_generate.ipynb #77502454
+# %% ../nbs/13_generate.ipynb #95b2350f
 def cool(logits, temp):
     "Logits (…, V) less their largest, divided by `temp`: the same softmax, for every `temp` above 0"
     return (logits - logits.max(-1, keepdims=True))/max(temp, 1e-30)
 
-# %% ../nbs/13_generate.ipynb #af652902
+# %% ../nbs/13_generate.ipynb #3a4597be
 @patch
 def shape(self:Sampler, logits):
     "The logits (…, V) in float32 after bias, penalty, temperature and filters: softmax of it is what is drawn from"
@@ -176,7 +178,7 @@ def shape(self:Sampler, logits):
     if not self.temp: return l
     return keep_min_p(keep_top_p(keep_top_k(cool(l, self.temp), self.top_k), self.top_p), self.min_p)
 
-# %% ../nbs/13_generate.ipynb #b6e57be4
+# %% ../nbs/13_generate.ipynb #e2b514ef
 @patch
 def see(self:Sampler, ids):
     "Note tokens for the repetition penalty"
@@ -184,7 +186,7 @@ def see(self:Sampler, ids):
     ids = ids if isinstance(ids, mx.array) else mx.array(ids[-self.window:], dtype=mx.int32)
     self.seen = (ids if self.seen is None else mx.concatenate([self.seen, ids.astype(mx.int32)]))[-self.window:]
 
-# %% ../nbs/13_generate.ipynb #c79afeaf
+# %% ../nbs/13_generate.ipynb #6303748e
 @patch
 def draw(self:Sampler, shaped):
     "One token id for each row of what `shape` returned"
@@ -199,7 +201,7 @@ def __call__(self:Sampler, logits):
     self.see(y.reshape(-1))
     return y
 
-# %% ../nbs/13_generate.ipynb #7e2d74ec
+# %% ../nbs/13_generate.ipynb #451bf0b0
 class Detokenizer:
     "Text as its tokens come: `add(token)` returns what is now certain, `finish()` the rest; a character is never split"
     def __init__(self, tokenizer):
@@ -219,7 +221,7 @@ class Detokenizer:
         text = self._new(); self.ids, self.clean = [], 0
         return text.rstrip('\ufffd')                       # cut inside a character
 
-# %% ../nbs/13_generate.ipynb #53ae9878
+# %% ../nbs/13_generate.ipynb #a325f086
 class StopText:
     "`add(text)` returns (what may be shown, whether a stop text was met); the stop text itself is never shown"
     def __init__(self, stop=None):
@@ -236,7 +238,7 @@ class StopText:
         text, self.held = text[:len(text) - n], text[len(text) - n:]
         return text, False
 
-# %% ../nbs/13_generate.ipynb #25ccba5f
+# %% ../nbs/13_generate.ipynb #07151c31
 class Thoughts:
     "`add(token)`: does the token belong to a thought, its marks included? `ids`: the end of the prompt, which may open one"
     def __init__(self, tokenizer, ids=()):
@@ -251,10 +253,10 @@ class Thoughts:
         self.inside = was != (self.seen[-len(mark):] == mark)
         return was or any(self.seen[-n:] == mark[:n] for n in range(1, len(mark) + 1))
 
-# %% ../nbs/13_generate.ipynb #fef45936
+# %% ../nbs/13_generate.ipynb #dce48de6
 @dataclass
 class Piece:
-    "One step of an answer. `finish_reason` on the last: stop, length (max_tokens), context (the model's limit) or cancelled"
+    "One step of an answer. `finish_reason` on the last: stop, length (max_tokens), context (the model's limit), memory (its end) or cancelled"
     text: str                                              # new text, may be empty
     token: int|None = None                                 # its token; None when cancelled before the first
     finish_reason: str|None = None
@@ -268,8 +270,9 @@ class Piece:
     @property
     def generation_tps(self): return self.generation_tokens/self.seconds if self.seconds else 0.
 
-# %% ../nbs/13_generate.ipynb #9a3d20c1
+# %% ../nbs/13_generate.ipynb #6ba453f0
 class ContextFull(ValueError): "The prompt does not fit in what is left of the model's context"
+class OutOfMemory(MemoryError): "The caches of a prompt or an answer do not fit in memory"
 
 def _config(model, name):
     "A whole number from the configuration of `model`, or None if it does not say"
@@ -282,16 +285,16 @@ def context_limit(model):
     "The most tokens that `model` takes (max_position_embeddings of its config), or None if it does not say"
     return _config(model, 'max_position_embeddings')
 
-# %% ../nbs/13_generate.ipynb #7c892997
+# %% ../nbs/13_generate.ipynb #5b378ca7
 def _held(cache): return min((c.offset for c in cache if hasattr(c, 'offset')), default=0)
 
-# %% ../nbs/13_generate.ipynb #0883a49f
+# %% ../nbs/13_generate.ipynb #98641562
 def _known(model, name, ids):
     "ValueError when an id is not in the vocabulary of `model`"
     n = _config(model, 'vocab_size')
     if n and max(ids, default=0) >= n: raise ValueError(f'{name}: got the token id {max(ids)}, wanted less than {n}, the size of the vocabulary')
 
-# %% ../nbs/13_generate.ipynb #142b1309
+# %% ../nbs/13_generate.ipynb #e02922c1
 def _room(model, ids, cache):
     "How many tokens can be decoded after `ids`; ContextFull if none"
     limit, held = context_limit(model), _held(cache)
@@ -299,7 +302,74 @@ def _room(model, ids, cache):
     if room < 1: raise ContextFull(f'the context is full: this model takes {limit} tokens, and there would be {held + len(ids)}')
     return room
 
-# %% ../nbs/13_generate.ipynb #95908594
+# %% ../nbs/13_generate.ipynb #3abe423b
+def _not_endless(model, tokenizer, prompt):
+    "ContextFull when the texts of `prompt` are longer than any tokenizer could make fit"
+    limit, parts = context_limit(model), [prompt] if isinstance(prompt, str) else prompt if isinstance(prompt, (list, tuple)) else []
+    n = sum(len(x) for m in parts if isinstance(x := m.get('content') if isinstance(m, dict) else m, str))
+    if limit is None or n <= 64*limit or not hasattr(tokenizer, 'get_vocab'): return
+    if n > 4*limit*max(map(len, tokenizer.get_vocab())): raise ContextFull(f'the context is full: this model takes {limit} tokens, and the prompt has {n} characters')
+
+# %% ../nbs/13_generate.ipynb #a4eaff7b
+def cache_bytes(cache):
+    "For each KV cache in `cache` that holds tokens, packed or mlx-lm's: (bytes that a token takes, the most tokens that count or None)"
+    out = []
+    for c in cache:
+        if hasattr(c, 'caches'): out += cache_bytes(c.caches)
+        elif isinstance(c, PackedKVCache) and not c.empty() and all(b.size for b in c.bufs): out.append((c._bytes(1 << 20, 0)/(1 << 20), c.max_size))
+        elif getattr(c, 'keys', None) is not None: out.append((sum(a.nbytes/a.shape[2] for a in (c.keys, c.values)), getattr(c, 'max_size', None)))
+    return out
+
+# %% ../nbs/13_generate.ipynb #68104d07
+def need_bytes(per, n):
+    "Bytes that `n` tokens take in caches of which `per` = cache_bytes(cache)"
+    return round(sum(x*(n if most is None else min(n, most)) for x, most in per))
+
+def fitting(per, free, most=1 << 30):
+    "The most tokens, at most `most`, for which `free` bytes do"
+    lo, hi = 0, most
+    while lo < hi:
+        mid = (lo + hi + 1)//2
+        lo, hi = (mid, hi) if need_bytes(per, mid) <= free else (lo, mid - 1)
+    return lo
+
+# %% ../nbs/13_generate.ipynb #687f147f
+def _limits():
+    "Bytes that are left by each limit that Linux puts on this process"
+    def read(path, find=r'(\d+)'):
+        with contextlib.suppress(OSError): return (m := re.search(find, open(path).read())) and int(m[1])
+    if (n := read('/proc/meminfo', r'MemAvailable:\s+(\d+)')) is not None: yield n*1024
+    if (n := read('/sys/fs/cgroup/memory.max')) is not None: yield n - (read('/sys/fs/cgroup/memory.current') or 0)
+    with contextlib.suppress(ImportError):
+        import resource
+        if (n := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY: yield n - (read('/proc/self/statm') or 0)*resource.getpagesize()
+
+def memory_left():
+    "Bytes that this process may still take: on a GPU of its memory, else of the machine's; half of all where nobody says"
+    d = mx.device_info() if mx.default_device() != mx.cpu else {}
+    if 'free_memory' in d: return int(d['free_memory']) + mx.get_cache_memory()
+    if mx.metal.is_available() and 'max_recommended_working_set_size' in d: return max(0, d['max_recommended_working_set_size'] - mx.get_active_memory())
+    return max(0, min(_limits(), default=os.sysconf('SC_PAGE_SIZE')*os.sysconf('SC_PHYS_PAGES')//2))
+
+# %% ../nbs/13_generate.ipynb #bcc7c2a7
+def size_text(n):
+    "Bytes for people: 950 B, 41 KB, 3.02 GB (steps of 1000)"
+    for unit in ('B', 'KB', 'MB', 'GB'):
+        if n < 999.5 or unit == 'GB': return f'{n:.0f} {unit}' if n >= 99.5 or unit in ('B', 'KB') else f'{n:.3g} {unit}'
+        n /= 1000
+
+# %% ../nbs/13_generate.ipynb #408d79df
+def afford(cache, n, left=None):
+    "OutOfMemory, with what would fit, unless `left` bytes (default: what there is) are enough for `n` more tokens in `cache`"
+    per, held = cache_bytes(cache), _held(cache)
+    if not per: return
+    left = memory_left() if left is None else left
+    extra = lambda m: need_bytes(per, held + m) - need_bytes(per, held) + max(need_bytes([x], held + m) for x in per)
+    if extra(n) <= left: return
+    fit = next((m for m in (n*i//64 for i in range(63, 0, -1)) if extra(m) <= left), 0)
+    raise OutOfMemory(f'out of memory: {n} more tokens take {size_text(extra(n))} in the caches; {size_text(left)} are left, enough for {fit}')
+
+# %% ../nbs/13_generate.ipynb #3faa68af
 def _tokens(model, last, cache, sampler, ahead=None):
     "Endless token ids after the token `last`, one forward pass each; `ahead`: queue the next pass before giving out a token"
     ahead = mx.default_device() != mx.cpu if ahead is None else ahead
@@ -310,7 +380,7 @@ def _tokens(model, last, cache, sampler, ahead=None):
         yield y.item()
         y = nxt if ahead else step(y)
 
-# %% ../nbs/13_generate.ipynb #fa2310b8
+# %% ../nbs/13_generate.ipynb #cfb01dfe
 @contextlib.contextmanager
 def _wired():
     "On a Mac, keep the model resident while generating; elsewhere nothing"
@@ -319,42 +389,50 @@ def _wired():
     try: yield
     finally: mx.synchronize(); mx.set_wired_limit(old)
 
-# %% ../nbs/13_generate.ipynb #a85287dd
+# %% ../nbs/13_generate.ipynb #eba685b8
 def _source(model, said, cache, sampler, draft, most):
     "Token ids after `said`, whose last is not yet in `cache`"
     if draft is None: return _tokens(model, said[-1], cache, sampler)
     return draft.tokens(model, said, cache, sampler, most)
 
-# %% ../nbs/13_generate.ipynb #63b5702d
+# %% ../nbs/13_generate.ipynb #db597cd3
 def _reason(n, ended, max_tokens, room, cancel):
     "Why the answer ends with its n-th token, or None"
     return ('stop' if ended else 'length' if n >= max_tokens else 'context' if n >= room
             else 'cancelled' if cancel and cancel() else None)
 
-# %% ../nbs/13_generate.ipynb #5df3cbe6
+# %% ../nbs/13_generate.ipynb #ec398f0c
 def _pieces(model, tokenizer, ids, cache, sampler, max_tokens, room, prefill_chunk, stops, progress, cancel, draft=None, before=()):
     "The pieces of the answer to `ids`, which follow the ids `before` that `cache` holds"
     t0, eos, words, thoughts = time.perf_counter(), eos_ids(tokenizer), Detokenizer(tokenizer), Thoughts(tokenizer, ids[-8:])
-    done = prefill(model, ids[:-1], cache, prefill_chunk, progress, cancel)
+    def watched(done, total):
+        if progress: progress(done, total)
+        if done: afford(cache, total - done + 1)
+    done = prefill(model, ids[:-1], cache, prefill_chunk, watched, cancel)
     if done < len(ids) - 1 or cancel and cancel(): yield Piece('', None, 'cancelled', done, time.perf_counter() - t0); return
     if draft: draft.begin([*before, *ids], sampler)
     t1 = time.perf_counter()
     with contextlib.closing(_source(model, [*before, *ids], cache, sampler, draft, min(max_tokens, room))) as tokens:
         for n, token in enumerate(tokens, 1):
             text, met = stops.add('' if token in eos else words.add(token))
-            why = _reason(n, met or token in eos, max_tokens, room, cancel)
+            why = _reason(n, met or token in eos, max_tokens, room, cancel) or (n % 256 == 0 and _full(cache))
             if why and not met: text += stops.add(words.finish(), last=True)[0]
-            yield Piece(text, token, why, len(ids), t1 - t0, n, time.perf_counter() - t1, thoughts.add(token))
+            yield Piece(text, token, why or None, len(ids), t1 - t0, n, time.perf_counter() - t1, thoughts.add(token))
             if why: return
 
-# %% ../nbs/13_generate.ipynb #117b3948
+def _full(cache):
+    "'memory' when the next 256 tokens would not fit"
+    try: afford(cache, 256)
+    except OutOfMemory: return 'memory'
+
+# %% ../nbs/13_generate.ipynb #36a09e14
 def _new_cache(model, kv, draft=None):
     from turboquant.lm import make_prompt_cache            # told in chapter 14
     cache = make_prompt_cache(model, kv=kv, **(dict(draft=max(16, draft.gamma)) if draft else {}))
     if draft: draft.check(model, cache)
     return cache
 
-# %% ../nbs/13_generate.ipynb #4fd9d46b
+# %% ../nbs/13_generate.ipynb #2c997ac3
 def _fitting(model, cache):
     "`cache`, if it has as many entries as `model` makes for itself, else ValueError"
     from mlx_lm.models.cache import make_prompt_cache
@@ -363,13 +441,15 @@ def _fitting(model, cache):
         raise ValueError(f'cache: got {len(cache) if isinstance(cache, (list, tuple)) else type(cache).__name__}, wanted a list of {n}, one for each layer that keeps one')
     return cache
 
-# %% ../nbs/13_generate.ipynb #97796993
+# %% ../nbs/13_generate.ipynb #5fd968c5
 def stream(model, tokenizer, prompt, *, max_tokens=256, temp=0.0, top_p=1.0, top_k=0, min_p=0.0, repetition_penalty=None,
            logit_bias=None, seed=None, cache=None, kv='int4', prefill_chunk=None, stop=None, progress=None, cancel=None, draft=None):
     """Yield a `Piece` (with `.text` and `.token`) for each token that `model` answers to `prompt`.
     `prompt`: text, ids or messages, as for `encode`. `cache`: one that holds the text before; else a new one of
     format `kv` (the names are those of `turboquant.lm.make_prompt_cache`). Sampling as for `Sampler`. `stop`: text or texts that end the answer. `progress(done, total)` during prefill;
-    `cancel()` true ends it. `draft`: a `turboquant.speculative.Speculator`. ValueError for a bad argument, ContextFull when the prompt does not fit: both at the call."""
+    `cancel()` true ends it. `draft`: a `turboquant.speculative.Speculator`. ValueError for a bad argument, ContextFull when the prompt does not fit: both at the call.
+    OutOfMemory while the prompt is read, when its cache will not fit."""
+    _not_endless(model, tokenizer, prompt)
     ids, sampler = encode(tokenizer, prompt), Sampler(temp, top_p, top_k, min_p, repetition_penalty, logit_bias, seed)
     for n, x in (('max_tokens', max_tokens), ('prefill_chunk', prefill_chunk or 1)): _within(n, x, 1, math.inf, whole=True)
     _known(model, 'prompt', ids); _known(model, 'logit_bias', logit_bias or {})
@@ -382,17 +462,17 @@ def stream(model, tokenizer, prompt, *, max_tokens=256, temp=0.0, top_p=1.0, top
 def _wire(it):
     with _wired(): yield from it
 
-# %% ../nbs/13_generate.ipynb #f138d931
+# %% ../nbs/13_generate.ipynb #cb19b63d
 def generate(model, tokenizer, prompt, **kwargs):
     "The whole answer of `stream(model, tokenizer, prompt, **kwargs)` as one text, without thoughts"
     return ''.join(p.text for p in stream(model, tokenizer, prompt, **kwargs) if not p.thinking)
 
-# %% ../nbs/13_generate.ipynb #253cadbc
+# %% ../nbs/13_generate.ipynb #11e4aabc
 def common(a, b):
     "How many leading items `a` and `b` share"
     return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
-# %% ../nbs/13_generate.ipynb #71342a34
+# %% ../nbs/13_generate.ipynb #a865fead
 def trim(cache, n):
     "Drop the last `n` tokens from every layer of `cache`; False if one cannot (some then may have)"
     if n == 0: return True
@@ -400,7 +480,7 @@ def trim(cache, n):
     try: return all([c.trim(n) == n for c in cache])
     except ValueError: return False
 
-# %% ../nbs/13_generate.ipynb #e1a598a2
+# %% ../nbs/13_generate.ipynb #ff04e09c
 OVERFLOW = ('stop', 'drop-oldest')
 
 class Chat:
@@ -421,7 +501,7 @@ class Chat:
         self.running = None
         self.clear()
 
-# %% ../nbs/13_generate.ipynb #f845e0bb
+# %% ../nbs/13_generate.ipynb #a0c4364f
 @patch
 def _close(self:Chat):
     "End an answer that its reader left standing"
@@ -443,7 +523,7 @@ def cancel(self:Chat):
     "End the running answer after the token it is at (or before the next chunk of the prompt)"
     self.cancelled = True
 
-# %% ../nbs/13_generate.ipynb #51827f91
+# %% ../nbs/13_generate.ipynb #48cc8f50
 @patch
 def _settle(self:Chat, broken=False):
     "Make all layers hold the same tokens, and `ids` be those; `broken`: a pass may have ended halfway"
@@ -452,7 +532,7 @@ def _settle(self:Chat, broken=False):
     if not tell or broken and silent or not all(trim([c], c.offset - held) for c in tell): self._forget()
     self.ids = self.ids[:_held(self.cache)]
 
-# %% ../nbs/13_generate.ipynb #02ff9b96
+# %% ../nbs/13_generate.ipynb #92562914
 @patch
 def _reuse(self:Chat, ids):
     "Trim the cache to the beginning it shares with `ids`; returns the rest of `ids`, at least one token"
@@ -461,14 +541,14 @@ def _reuse(self:Chat, ids):
     self.ids = ids[:n]
     return ids[n:]
 
-# %% ../nbs/13_generate.ipynb #f5f0cc4e
+# %% ../nbs/13_generate.ipynb #fc227443
 def without_oldest(messages):
     "`messages` without the oldest turn; as they are when only the last question (and a system message) is left"
     head = int(messages[0]['role'] == 'system')
     second = next((i for i in range(head + 1, len(messages)) if messages[i]['role'] == 'user'), None)
     return messages if second is None else messages[:head] + messages[second:]
 
-# %% ../nbs/13_generate.ipynb #6ea1e313
+# %% ../nbs/13_generate.ipynb #9d243dd5
 @patch
 def _fit(self:Chat, ask):
     "(messages, ids) of `ask`; with 'drop-oldest', where the answer may not fit, without as many turns as half the context takes"
@@ -479,7 +559,7 @@ def _fit(self:Chat, ask):
         ids = encode(self.tokenizer, ask)
     return ask, ids
 
-# %% ../nbs/13_generate.ipynb #d2672686
+# %% ../nbs/13_generate.ipynb #ab57b2f1
 @patch
 def send(self:Chat, text, progress=None):
     """Say `text` and yield the Pieces of the answer. An answer that is cut short stays in the history as far as it came;
@@ -487,12 +567,13 @@ def send(self:Chat, text, progress=None):
     how many old turns `overflow` has cost."""
     if not isinstance(text, str) or not text.strip(): raise ValueError(f'text: got {text!r}, wanted something to answer')
     self._close()
+    _not_endless(self.model, self.tokenizer, text)
     ask, ids = self._fit(self.messages + [dict(role='user', content=text)])
     room, self.cancelled = _room(self.model, ids, []), False
     self.running = self._answer(ask, ids, room, progress)
     return self.running
 
-# %% ../nbs/13_generate.ipynb #b61cfff4
+# %% ../nbs/13_generate.ipynb #618030d0
 @patch
 def _answer(self:Chat, ask, ids, room, progress):
     "The pieces, and the bookkeeping when they end"
@@ -511,16 +592,17 @@ def _answer(self:Chat, ask, ids, room, progress):
         self._settle(broken)
         if said: self.messages = ask + [dict(role='assistant', content=said)]
 
-# %% ../nbs/13_generate.ipynb #3fa82376
+# %% ../nbs/13_generate.ipynb #fdac1b96
 def _file_name(path):
     "`path` as a text, with the ending .safetensors"
     path = os.path.expanduser(str(path))
+    if os.path.isdir(path) or not os.path.basename(path): raise ValueError(f"path: {path} is a folder, wanted the name of a file, such as {os.path.join(path, 'talk')}")
     return path if path.endswith('.safetensors') else path + '.safetensors'
 
 @patch
 def save(self:Chat, path):
     """Save the conversation and its cache to the file `path` (the ending .safetensors is added); returns its name.
-    ValueError when there is nothing to save or the folder does not exist, OSError when it cannot be written."""
+    ValueError when there is nothing to save, for a folder, and for one that does not exist, OSError when it cannot be written."""
     self._close()
     if not self.ids: raise ValueError('nothing to save: the conversation is empty')
     path = _file_name(path)
@@ -528,7 +610,7 @@ def save(self:Chat, path):
     save_cache(path, self.cache, self.model, {k: json.dumps(v) for k, v in texts.items()})
     return path
 
-# %% ../nbs/13_generate.ipynb #f179fa13
+# %% ../nbs/13_generate.ipynb #cb5d469b
 def _conversation(path, texts):
     "(messages, ids, kv) among the `texts` of a file"
     try: messages, ids, kv = (json.loads(texts[k]) for k in ('messages', 'ids', 'kv'))
@@ -537,8 +619,8 @@ def _conversation(path, texts):
 
 @patch
 def load(self:Chat, path):
-    """Go on with the conversation in the file `path`, which `save` wrote. ValueError (CacheFileError when the file is
-    damaged or of another model) or OSError: then nothing has changed."""
+    """Go on with the conversation in the file `path`, which `save` wrote, and with its system message, until `clear`. ValueError
+    (CacheFileError when the file is damaged or of another model) or OSError: then nothing has changed."""
     path = _file_name(path)
     cache, texts = load_cache(path, self.model, return_metadata=True)
     messages, ids, kv = _conversation(path, texts)
@@ -547,7 +629,7 @@ def load(self:Chat, path):
     self._close()
     self.cache, self.ids, self.messages, self.kv, self.last = cache, ids, messages, kv, None
 
-# %% ../nbs/13_generate.ipynb #433ee002
+# %% ../nbs/13_generate.ipynb #f9c6e036
 def kv_bytes(cache):
     "(bytes in use, bytes of the same tokens in 16 bits) over all layers of `cache`"
     def one(c):
@@ -558,25 +640,20 @@ def kv_bytes(cache):
         return sum(a.nbytes for a in kv), sum(a.size for a in kv)*2
     return tuple(map(sum, zip(*map(one, cache)))) if cache else (0, 0)
 
-# %% ../nbs/13_generate.ipynb #b337a4e9
-def size_text(n):
-    "Bytes for people: 950 B, 41 KB, 3.02 GB (steps of 1000)"
-    for unit in ('B', 'KB', 'MB', 'GB'):
-        if n < 999.5 or unit == 'GB': return f'{n:.0f} {unit}' if n >= 99.5 or unit in ('B', 'KB') else f'{n:.3g} {unit}'
-        n /= 1000
-
-# %% ../nbs/13_generate.ipynb #46e81b97
+# %% ../nbs/13_generate.ipynb #742a526a
 def kv_text(cache):
-    "KV 41 KB, 3.6x smaller than fp16"
+    "KV 41 KB, 3.6x smaller than fp16; or, where nothing is quantised, KV 82 KB in float32"
     used, half = kv_bytes(cache)
-    ratio = half/used if used else 1
-    return f'KV {size_text(used)}, ' + (f'{ratio:.1f}x smaller' if ratio >= .95 else f'{1/ratio:.1f}x larger') + ' than fp16'
+    kinds = sorted({str(c.keys.dtype).split('.')[-1] for c in cache if getattr(c, 'keys', None) is not None})
+    if not used or not any(hasattr(c, 'used_bytes') for c in cache): return f'KV {size_text(used)}' + ' in '*bool(kinds) + ' and '.join(kinds)
+    ratio = half/used
+    return f'KV {size_text(used)}, ' + (f'{ratio:.1f}x smaller than fp16' if ratio >= 1.05 else 'as fp16 so far' if ratio >= .95 else f'{1/ratio:.1f}x fp16 so far')
 
-# %% ../nbs/13_generate.ipynb #52e6aba9
+# %% ../nbs/13_generate.ipynb #6aa4572d
 _ends = dict(length=' · cut at {n} token{s} (--max-tokens)', context=' · the context is full (/clear starts anew)',
-             cancelled=' · stopped')
+             memory=' · memory is full (/clear empties the cache)', cancelled=' · stopped')
 
-# %% ../nbs/13_generate.ipynb #38c24502
+# %% ../nbs/13_generate.ipynb #ea4d7502
 def answer_line(p, cache, draft=None):
     "What the chat prints after an answer whose last Piece is `p`; with a `draft`, also what it was good for"
     n = p.generation_tokens
@@ -584,7 +661,7 @@ def answer_line(p, cache, draft=None):
     why, guesses = _ends.get(p.finish_reason, '').format(n=n, s=s), draft.report() if draft else ''
     return f'[{n} token{s} in {p.seconds:.1f} s ({p.generation_tps:.1f} tok/s) · {kv_text(cache)}{guesses}{why}]'
 
-# %% ../nbs/13_generate.ipynb #2533384b
+# %% ../nbs/13_generate.ipynb #8226395e
 def describe(model):
     "Parameters and how they are stored, as a text: 135M parameters, float32"
     n, kinds = 0, set()
@@ -598,7 +675,7 @@ def describe(model):
     count = f'{n/1e9:.1f}B' if n >= 1e9 else f'{n/1e6:.0f}M'
     return f'{count} parameters, {" and ".join(sorted(kinds))}'
 
-# %% ../nbs/13_generate.ipynb #933dc9f6
+# %% ../nbs/13_generate.ipynb #206c0b30
 @patch
 def stats(self:Chat):
     """A dict: model, kv, kv_bytes and fp16_bytes, kv_text, context (tokens in use, limit), turns, backend, blas, and the
@@ -610,18 +687,18 @@ def stats(self:Chat):
                 backend=backend(), blas=blas_info(), turns=sum(m['role'] == 'user' for m in self.messages),
                 prompt_tps=last and last.prompt_tps, generation_tps=last and last.generation_tps)
 
-# %% ../nbs/13_generate.ipynb #e7c870eb
+# %% ../nbs/13_generate.ipynb #8928868c
 KV_FORMATS = ('int4', 'int4-token', 'k8v4', 'int8', 'fp16', 'rot-int4', 'polar', 'turbo4', 'turbo3', 'turbo2.5', 'turbo4-prod', 'qjl')
 
 class Quit(Exception):
     "Ends a command: a line for stderr and an exit code"
     def __init__(self, message, code=2): super().__init__(message); self.code = code
 
-# %% ../nbs/13_generate.ipynb #9508edb8
+# %% ../nbs/13_generate.ipynb #dbe31409
 class _Parser(argparse.ArgumentParser):
     def error(self, message): self.exit(2, f'{self.prog}: {message} (--help lists the options)\n')
 
-# %% ../nbs/13_generate.ipynb #4bce33b3
+# %% ../nbs/13_generate.ipynb #5a7d5b7b
 def _parser(prog, about, max_tokens):
     p = _Parser(prog=prog, description=about, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument('--model', default=argparse.SUPPRESS,
@@ -646,13 +723,13 @@ def _parser(prog, about, max_tokens):
     p.add_argument('--version', action='version', version=f'{prog} {__version__}')
     return p
 
-# %% ../nbs/13_generate.ipynb #1f3c1e3e
+# %% ../nbs/13_generate.ipynb #8fe4206e
 def _parse(parser, argv):
     "The options; those not given are None"
     names = ('model', 'prompt', 'system', 'repetition_penalty', 'seed', 'no_color', 'raw', 'stop', 'draft', 'load')
     return parser.parse_args(argv, argparse.Namespace(**dict.fromkeys(names)))
 
-# %% ../nbs/13_generate.ipynb #f6612648
+# %% ../nbs/13_generate.ipynb #187b121f
 def _sampling(a):
     "The sampling options as keywords, checked"
     kw = dict(temp=a.temp, top_p=a.top_p, top_k=a.top_k, min_p=a.min_p, repetition_penalty=a.repetition_penalty, seed=a.seed)
@@ -662,13 +739,13 @@ def _sampling(a):
     except ValueError as e: raise Quit('--' + re.sub('_(?=.*:)', '-', str(e), count=1)) from None
     return kw | dict(max_tokens=a.max_tokens)
 
-# %% ../nbs/13_generate.ipynb #02c522a5
+# %% ../nbs/13_generate.ipynb #19d69813
 def _one_line(e, most=400):
     "An exception as one line"
     s = ' '.join(str(e).split()) or type(e).__name__
     return s if len(s) <= most else s[:most-1] + '…'
 
-# %% ../nbs/13_generate.ipynb #31126f35
+# %% ../nbs/13_generate.ipynb #04db57de
 def _load(a):
     "(model, tokenizer, name) of --model"
     os.environ.setdefault('TRANSFORMERS_VERBOSITY', 'error'); os.environ.setdefault('TOKENIZERS_PARALLELISM', 'false')
@@ -678,30 +755,32 @@ def _load(a):
         return *load(path)[:2], os.path.basename(path.rstrip('/'))
     except Exception as e: raise Quit(f'cannot load {a.model or "the default model"}: {_one_line(e)}') from e
 
-# %% ../nbs/13_generate.ipynb #3207c4a1
+# %% ../nbs/13_generate.ipynb #c0e594ef
 def _drafter(a):
     "The Speculator of --draft, or None"
     if not a.draft: return None
     from turboquant.speculative import Speculator          # told in chapter 13a
     return Speculator('lookup' if a.draft == 'lookup' else _load(argparse.Namespace(model=a.draft))[0], a.gamma)
 
-# %% ../nbs/13_generate.ipynb #0ec90b2f
+# %% ../nbs/13_generate.ipynb #1a6384e7
 def _typed(text):
     "An option's text, read as UTF-8 whatever the locale"
     try: return os.fsencode(text).decode('utf-8', 'replace')
     except UnicodeEncodeError: return text
 
-# %% ../nbs/13_generate.ipynb #079f55e7
+# %% ../nbs/13_generate.ipynb #7c7896b7
 def _given_prompt(a):
     "The one prompt to answer, or None when there is a person to talk to"
     text = a.prompt and _typed(a.prompt)
     if text is None and not sys.stdin.isatty():
-        text = re.sub(r'\r?\n\Z', '', sys.stdin.buffer.read().decode('utf-8', 'replace').lstrip('\ufeff'))    # echo's own line end
+        raw = sys.stdin.buffer.read((1 << 28) + 1)         # no model's context holds as much; a gigabyte would only fill memory
+        if len(raw) > 1 << 28: raise Quit(f'stdin has more than {size_text(1 << 28)} of text: no model reads as much')
+        text = re.sub(r'\r?\n\Z', '', raw.decode('utf-8', 'replace').lstrip('\ufeff'))    # echo's own line end
         if not text.strip(): raise Quit('nothing to answer: stdin is empty (give --prompt, or run in a terminal)')
     if text is not None and not text.strip(): raise Quit('--prompt is empty')
     return text
 
-# %% ../nbs/13_generate.ipynb #95cf8ffe
+# %% ../nbs/13_generate.ipynb #724a0020
 @contextlib.contextmanager
 def _on_interrupt(stop):
     "Within, the first Ctrl-C calls `stop()`, the second raises KeyboardInterrupt"
@@ -712,7 +791,7 @@ def _on_interrupt(stop):
     try: yield
     finally: signal.signal(signal.SIGINT, old)
 
-# %% ../nbs/13_generate.ipynb #2fe25f16
+# %% ../nbs/13_generate.ipynb #1b15faf0
 class _Screen:
     "Styled writing to `out`"
     def __init__(self, out, no_color=False):
@@ -724,7 +803,7 @@ class _Screen:
     def thought(self, s):
         if s and self.out.isatty(): self.write(self.styled(2, s))              # a pipe gets the answer alone
 
-# %% ../nbs/13_generate.ipynb #f8622ad7
+# %% ../nbs/13_generate.ipynb #04415be8
 def _streamed(pieces, screen, cancel):
     "Print an answer as it comes; returns its last Piece"
     p = None
@@ -733,7 +812,7 @@ def _streamed(pieces, screen, cancel):
     screen.write('\n')
     return p
 
-# %% ../nbs/13_generate.ipynb #932e7c23
+# %% ../nbs/13_generate.ipynb #443efc94
 def _said(chat, text, screen, notes):
     "One answer of `chat`, with what is to be told about it on `notes`; returns its last Piece"
     pieces = chat.send(text, progress=progress_bar())
@@ -742,14 +821,14 @@ def _said(chat, text, screen, notes):
     notes.note(answer_line(p, chat.cache, chat.draft))
     return p
 
-# %% ../nbs/13_generate.ipynb #7a3d953a
+# %% ../nbs/13_generate.ipynb #6c909272
 def _once(chat, text, screen, notes):
     "Answer `text`, then the line on `notes`; returns the exit code"
     try: p = _said(chat, text, screen, notes)
     except ContextFull as e: raise Quit(str(e)) from None
     return 130 if p.finish_reason == 'cancelled' else 0
 
-# %% ../nbs/13_generate.ipynb #727f6e53
+# %% ../nbs/13_generate.ipynb #77386d64
 _help = """/clear       forget the conversation and empty the cache   (also: clear)
 /save FILE   save the conversation with its cache
 /load FILE   go on with a saved one
@@ -758,7 +837,7 @@ _help = """/clear       forget the conversation and empty the cache   (also: cle
 /quit        leave   (also: quit, exit, Ctrl-D)
 Ctrl-C       stop an answer"""
 
-# %% ../nbs/13_generate.ipynb #78571567
+# %% ../nbs/13_generate.ipynb #73e08dfe
 def _stats_text(s, name):
     (used, limit), turns = s['context'], s['turns']
     fast = lambda n: f'{n:.1f} tok/s' if n else '–'
@@ -767,16 +846,21 @@ def _stats_text(s, name):
                 speed=f"prefill {fast(s['prompt_tps'])}, decode {fast(s['generation_tps'])} (last answer)")
     return '\n'.join(f'{k:8} {v}' for k, v in rows.items())
 
-# %% ../nbs/13_generate.ipynb #5b6cb43f
+# %% ../nbs/13_generate.ipynb #0e00f149
 def _file_command(word, path, chat):
     "Carry out /save or /load with the file `path`; returns the reply"
     if not path: return f'{word} needs a file: {word} talk.safetensors'
     try: path = chat.save(path) if word == '/save' else chat.load(path) or _file_name(path)
     except (ValueError, OSError) as e: return f'Not {word[1:].rstrip("e")}ed: {_one_line(e)}'
-    turns = sum(m['role'] == 'user' for m in chat.messages)
-    return f"{word[1:].rstrip('e').capitalize()}ed {path}: {turns} turn{'s'[:turns != 1]}, {len(chat.ids)} tokens, {kv_text(chat.cache)}."
+    return _file_reply(word, path, chat)
 
-# %% ../nbs/13_generate.ipynb #8366928a
+def _file_reply(word, path, chat):
+    "What /save and /load say when it went well; a loaded system message that is not the chat's own is told"
+    turns, own = sum(m['role'] == 'user' for m in chat.messages), [m['content'] for m in chat.messages[:1] if m['role'] == 'system']
+    other = f" Its {'system message' if own else 'lack of a system message'} takes the place of yours, until /clear." if word == '/load' and own != [chat.system]*(chat.system is not None) else ''
+    return f"{word[1:].rstrip('e').capitalize()}ed {path}: {turns} turn{'s'[:turns != 1]}, {len(chat.ids)} tokens, {kv_text(chat.cache)}.{other}"
+
+# %% ../nbs/13_generate.ipynb #7eedd0b0
 def _command(line, chat, name):
     "The reply to a command, None to leave, or False when `line` is no command"
     word = line.split()[0].lower()
@@ -788,13 +872,13 @@ def _command(line, chat, name):
     if word in ('/save', '/load'): return _file_command(word, ''.join(line.split(None, 1)[1:]).strip(), chat)
     return f'Unknown command {word}: /help lists them.' if re.fullmatch(r'/[a-z?-]+', word) else False
 
-# %% ../nbs/13_generate.ipynb #7b9b2e0c
+# %% ../nbs/13_generate.ipynb #5f2c6bd1
 def _ask(screen):
     "One line from the person; EOFError on Ctrl-D. With readline, escape codes are marked as having no width"
     mark = '\x01\x1b[1m\x02> \x01\x1b[0m\x02' if screen.color and 'readline' in sys.modules else '> '
     return input(mark)
 
-# %% ../nbs/13_generate.ipynb #35ccc5f4
+# %% ../nbs/13_generate.ipynb #43f151ad
 def _talk(chat, name, screen):
     "The conversation; returns the exit code"
     with contextlib.suppress(ImportError): import readline                     # history and editing where there is one
@@ -814,14 +898,15 @@ def _talk(chat, name, screen):
         if reply: screen.note(reply)
         else: _turn(chat, line, screen)
 
-# %% ../nbs/13_generate.ipynb #123b3b16
+# %% ../nbs/13_generate.ipynb #9fcce168
 def _turn(chat, line, screen):
     "One answer in the chat, with its line; nothing that happens to it ends the program"
     try: _said(chat, line, screen, screen)
     except ContextFull as e: screen.note(f'{e}: /clear starts anew, --overflow drop-oldest would go on.')
+    except OutOfMemory as e: screen.note(f'{e} (/clear empties the cache; turboquant-plan tells what fits where).')
     except KeyboardInterrupt: screen.write('\n'); screen.note('[broken off]')
 
-# %% ../nbs/13_generate.ipynb #d9be5066
+# %% ../nbs/13_generate.ipynb #63c65f5e
 def _streams():
     "UTF-8 on all three streams; one that is closed becomes the null device"
     for name, mode in (('stdin', 'r'), ('stdout', 'w'), ('stderr', 'w')):
@@ -829,12 +914,12 @@ def _streams():
         s = getattr(sys, name)
         if hasattr(s, 'reconfigure'): s.reconfigure(encoding='utf-8', errors='replace')
 
-# %% ../nbs/13_generate.ipynb #934eed15
+# %% ../nbs/13_generate.ipynb #19476aed
 def _mute():
     "Nothing more can be written: keep the interpreter from trying at its end"
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-# %% ../nbs/13_generate.ipynb #6b2ede60
+# %% ../nbs/13_generate.ipynb #ef7dc810
 def _run(prog, body):
     "Call `body()` and turn what it raises into a line and an exit code"
     _streams()
@@ -845,9 +930,9 @@ def _run(prog, body):
     except KeyboardInterrupt: return 130
     except BrokenPipeError: _mute(); return 0
     except OSError as e: _mute(); print(f'{prog}: cannot write: {e}', file=sys.stderr); return 1
-    except (ValueError, RuntimeError) as e: print(f'{prog}: {_one_line(e)}', file=sys.stderr); return 1
+    except (ValueError, RuntimeError, MemoryError) as e: print(f'{prog}: {_one_line(e)}', file=sys.stderr); return 1
 
-# %% ../nbs/13_generate.ipynb #0d164da1
+# %% ../nbs/13_generate.ipynb #2fda1e11
 def _new_chat(a, kw, model, tokenizer, name):
     "The Chat that the options `a` ask for"
     try:
@@ -856,7 +941,7 @@ def _new_chat(a, kw, model, tokenizer, name):
         return chat
     except (ValueError, OSError) as e: raise Quit(f'{name}: {_one_line(e)}') from e
 
-# %% ../nbs/13_generate.ipynb #a3b3d9ee
+# %% ../nbs/13_generate.ipynb #6830f25e
 def chat_main(argv=None):
     "The command turboquant-chat: a conversation, or one answer to --prompt or stdin; returns the exit code"
     p = _parser('turboquant-chat', 'Chat with a language model whose KV cache stays in 4 bits.', 512)
@@ -868,10 +953,11 @@ def chat_main(argv=None):
         model, tokenizer, name = _load(a)
         chat = _new_chat(a, kw, model, tokenizer, name)
         out, err = _Screen(sys.stdout, a.no_color), _Screen(sys.stderr, a.no_color)
+        if a.load: (out if text is None else err).note(_file_reply('/load', a.load, chat))
         return _talk(chat, name, out) if text is None else _once(chat, text, out, err)
     return _run('turboquant-chat', body)
 
-# %% ../nbs/13_generate.ipynb #cfcc8644
+# %% ../nbs/13_generate.ipynb #4bd51877
 def _one_answer(a, kw, text):
     "The body of turboquant-generate"
     model, tokenizer, name = _load(a)
@@ -887,7 +973,7 @@ def _one_answer(a, kw, text):
     _Screen(sys.stderr, a.no_color).note(answer_line(p, cache, draft))
     return 130 if p.finish_reason == 'cancelled' else 0
 
-# %% ../nbs/13_generate.ipynb #280323d3
+# %% ../nbs/13_generate.ipynb #2aa6a86e
 def generate_main(argv=None):
     "The command turboquant-generate: the answer to --prompt or stdin; returns the exit code"
     p = _parser('turboquant-generate', 'Generate a text from a model whose KV cache stays in 4 bits.', 256)
@@ -899,3 +985,8 @@ def generate_main(argv=None):
         if text is None: raise Quit('nothing to continue: give --prompt, or pipe a text in')
         return _one_answer(a, kw, text)
     return _run('turboquant-generate', body)
+
+# %% ../nbs/13_generate.ipynb #a56351ef
+if __name__ == '__main__' and '__file__' in globals():      # python -m turboquant.generate does what the command does
+    from turboquant.generate import generate_main
+    sys.exit(generate_main())

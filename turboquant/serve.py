@@ -4,30 +4,30 @@
 
 # %% auto #0
 __all__ = ['OPTIONS', 'letters_tokenizer', 'use_packed', 'undo_packed', 'PrefixCaches', 'Refused', 'check_messages', 'check_body',
-           'check_bias', 'token_bytes', 'need_bytes', 'fitting', 'free_bytes', 'Generator', 'Provider', 'Gone',
-           'Handler', 'Server', 'solo', 'post', 'alive', 'hostile', 'their_server', 'survey', 'leave', 'rss',
-           'load_test', 'main']
+           'check_bias', 'token_bytes', 'free_bytes', 'Generator', 'Provider', 'Gone', 'Handler', 'Server', 'solo',
+           'post', 'alive', 'hostile', 'their_server', 'survey', 'leave', 'rss', 'load_test', 'main']
 
-# %% ../nbs/17_serve.ipynb #cb942bae
+# %% ../nbs/17_serve.ipynb #9df5f863
 import argparse, contextlib, copy, gc, io, json, logging, math, os, select, socket, sys, threading, weakref
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-# %% ../nbs/17_serve.ipynb #79d4e170
+# %% ../nbs/17_serve.ipynb #cead3272
 from .blas import blas_info
 from .kv_cache import PackedKVCache, PackedRotatingKVCache
 from .batch import BatchPackedKVCache, fork
-from .generate import context_limit, size_text
+from .codec_cache import CodecKVCache
+from .generate import cache_bytes, context_limit, fitting, memory_left, need_bytes, size_text, _unicode
 from .lm import KINDS, load, make_prompt_cache
 
-# %% ../nbs/17_serve.ipynb #afe92cce
+# %% ../nbs/17_serve.ipynb #ab994edd
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 import mlx_lm.server as theirs
 from mlx.utils import tree_map
 from fastcore.basics import patch
 
-# %% ../nbs/17_serve.ipynb #0a7685ff
+# %% ../nbs/17_serve.ipynb #57dc3705
 def letters_tokenizer(n=97):
     "A tokenizer for tests and load: token i is the letter chr(32 + i), and a chat is its texts joined"
     from tokenizers import Tokenizer, models, decoders, pre_tokenizers
@@ -39,7 +39,7 @@ def letters_tokenizer(n=97):
     fast.chat_template = "{% for m in messages %}{{ m['role'][0] }}:{{ m['content'] }}|{% endfor %}{% if add_generation_prompt %}a:{% endif %}"
     return TokenizerWrapper(fast)
 
-# %% ../nbs/17_serve.ipynb #d44c8414
+# %% ../nbs/17_serve.ipynb #08c1dc6f
 def use_packed(model, **kw):
     """From now on mlx-lm makes packed caches for `model`: its generate, batch_generate, server and chat need no argument.
     `kw` as for `turboquant.lm.make_prompt_cache`, which raises ValueError for what cannot be. Returns `model`."""
@@ -55,7 +55,7 @@ def undo_packed(model):
         own = vars(model).pop('_own_make_cache'); del model.make_cache
         if own: model.make_cache = own
 
-# %% ../nbs/17_serve.ipynb #c5cfb772
+# %% ../nbs/17_serve.ipynb #3747b808
 def _packed(cache):
     "The packed caches in a prompt cache, also those inside CacheLists"
     for c in cache:
@@ -70,7 +70,7 @@ def _edge(cache, n):
     while (m := min((below(c, n) for c in _packed(cache)), default=n)) < n: n = m
     return n
 
-# %% ../nbs/17_serve.ipynb #467e9d1b
+# %% ../nbs/17_serve.ipynb #6bbcd5a1
 class PrefixCaches(theirs.LRUPromptCache):
     "mlx-lm's store of recent prompt caches; hits are cut at a block's edge and leave at least one token to compute"
     def fetch_nearest_cache(self, model, tokens):
@@ -90,7 +90,7 @@ class PrefixCaches(theirs.LRUPromptCache):
         cache = copy.deepcopy(cache)
         return n, cache if mlx_cache.trim_prompt_cache(cache, held - n) == held - n else (0, None)
 
-# %% ../nbs/17_serve.ipynb #69a2f17d
+# %% ../nbs/17_serve.ipynb #60e3dee5
 class Refused(Exception):
     "A request that is not served: an HTTP status, a message, the argument, and a code for programs"
     def __init__(self, status, message, param=None, code=None):
@@ -99,83 +99,82 @@ class Refused(Exception):
         kind = 'invalid_request_error' if self.status < 500 else 'server_error'
         return json.dumps(dict(error=dict(message=str(self), type=kind, param=self.param, code=self.code))).encode()
 
-# %% ../nbs/17_serve.ipynb #4ed97e19
-def _want(name, got, want): raise Refused(400, f"`{name}` is {str(got)[:80]!r}; expected {want}", name)
+# %% ../nbs/17_serve.ipynb #8fc8bcc5
+def _told(x, most=80):
+    "`x` as JSON of at most `most` characters"
+    s = json.dumps(x, ensure_ascii=False, default=str).encode('utf-8', 'replace').decode()
+    return s if len(s) <= most else s[:most - 1] + '…'
+
+def _want(name, got, want): raise Refused(400, f"`{name}` is {_told(got)}; expected {want}", name)
+
+# %% ../nbs/17_serve.ipynb #9ad62ca5
+_ROLES = 'system', 'developer', 'user', 'assistant', 'tool', 'function'
 
 def _content(name, x):
-    if isinstance(x, list):
+    if isinstance(x, list) and x:
         for i, part in enumerate(x):
             if not isinstance(part, dict) or part.get('type') != 'text' or not isinstance(part.get('text'), str):
                 _want(f'{name}[{i}]', part, "a part of type text; images and sound are not served")
-    elif not isinstance(x, (str, type(None))): _want(name, x, "a text, or a list of parts of type text")
+    elif not isinstance(x, str): _want(name, x, "a text, or a list of parts of type text")
 
+def _calls(name, x):
+    if not isinstance(x, list) or not all(isinstance(c, dict) for c in x): _want(name, x, "a list of objects")
+
+# %% ../nbs/17_serve.ipynb #69f974a1
 def check_messages(x):
-    "Refused unless `x` is a list of messages with a role and a text"
+    "Refused unless `x` is a list of messages with a role and a text (or, of the assistant's, calls of tools)"
     if not isinstance(x, list) or not x: _want('messages', x, "a list of at least one message")
     for i, m in enumerate(x):
-        if not isinstance(m, dict) or not isinstance(m.get('role'), str): _want(f'messages[{i}]', m, "an object with a role and a content")
-        _content(f'messages[{i}].content', m.get('content'))
+        if not isinstance(m, dict): _want(f'messages[{i}]', m, "an object with a role and a content")
+        if m.get('role') not in _ROLES: _want(f'messages[{i}].role', m.get('role'), f"one of {', '.join(_ROLES)}")
         calls = m.get('tool_calls')
-        if calls is not None and not (isinstance(calls, list) and all(isinstance(c, dict) for c in calls)): _want(f'messages[{i}].tool_calls', calls, "a list of objects")
+        if calls is not None: _calls(f'messages[{i}].tool_calls', calls)
+        if m.get('content') is not None or not (m['role'] == 'assistant' and calls): _content(f'messages[{i}].content', m.get('content'))
 
-# %% ../nbs/17_serve.ipynb #7a8b9f33
-_IGNORED = {'n': 1, 'best_of': 1, 'echo': False, 'suffix': '', 'response_format': {'type': 'text'}, 'tool_choice': 'auto',
-            'functions': [], 'modalities': ['text'], 'service_tier': 'auto', 'prediction': {}}       # what each must be, if given
+# %% ../nbs/17_serve.ipynb #c52beb81
+_IGNORED = {'n': 1, 'best_of': 1, 'echo': False, 'suffix': '', 'response_format': {'type': 'text'}, 'tool_choice': 'auto', 'functions': [], 'function_call': 'auto',
+            'modalities': ['text'], 'audio': {}, 'web_search_options': {}, 'service_tier': 'auto', 'prediction': {}, 'reasoning_effort': None, 'verbosity': None,
+            'adapters': None, 'draft_model': 'default_model', 'num_draft_tokens': 0}       # what each must be, if given
 
 def check_body(body, path):
     "Refused when the JSON object `body` asks for what cannot be"
     for k, only in _IGNORED.items():
-        if body.get(k) not in (None, only): _want(k, body[k], f"{only!r}, or nothing: other values are not served")
+        if body.get(k) not in (None, only): _want(k, body[k], f"{_told(only)}, or nothing: other values are not served")
     for k, x in body.items():
         if isinstance(x, float) and not math.isfinite(x): _want(k, x, "a finite number")
         if isinstance(x, bool) and k in ('max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'min_p', 'seed', 'top_logprobs'): _want(k, x, "a number")
     if (seed := body.get('seed')) is not None and not (isinstance(seed, int) and 0 <= seed < 2**64): _want('seed', seed, "a whole number from 0")
     if path.endswith('chat/completions'): check_messages(body.get('messages'))
     elif not isinstance(body.get('prompt'), str) or not body['prompt']: _want('prompt', body.get('prompt'), "a text; lists of prompts or token ids are not served")
+    for k in ('stream_options', 'chat_template_kwargs'):
+        if not isinstance(body.get(k) or {}, dict): _want(k, body[k], "an object")
     stop = body.get('stop') or []
     if not isinstance(stop, (str, list)) or not all(isinstance(s, str) and s for s in stop): _want('stop', stop, "a text or a list of texts")
 
-# %% ../nbs/17_serve.ipynb #37a9cc4b
+# %% ../nbs/17_serve.ipynb #cf23d270
 def check_bias(bias, vocab):
     "Refused unless each key of the `bias` is a token id of a model with `vocab` of them"
     if bias is None: return
     if not isinstance(bias, dict): _want('logit_bias', bias, "an object of token ids and numbers")
-    for k in bias:
+    for k, x in bias.items():
         try: ok = 0 <= int(k) < vocab
         except ValueError: ok = False
         if not ok: _want('logit_bias', k, f"token ids from 0 to {vocab - 1}")
+        if isinstance(x, bool) or not isinstance(x, (int, float)) or not math.isfinite(x): _want(f'logit_bias.{k}', x, "a finite number")
 
-# %% ../nbs/17_serve.ipynb #d981cf76
+# %% ../nbs/17_serve.ipynb #9852acc8
 def token_bytes(model):
     "For each KV cache of `model`, packed or mlx-lm's, the bytes that a token takes and the most tokens that count (None: any number)"
-    caches, out = mlx_cache.make_prompt_cache(model), []
-    mx.eval(model(mx.zeros((1, 2), dtype=mx.int32), cache=caches))   # also computes what is lazy in the model, in this thread
-    for c in caches:
-        most = getattr(c, 'max_size', None)
-        if isinstance(c, PackedKVCache): out.append((sum(H*D*(b.bits/8 + 4/b.group_size) for b, (_, H, D) in zip(c.bufs, c.dims)), most))
-        elif getattr(c, 'keys', None) is not None: out.append((sum(a.nbytes/a.shape[2] for a in (c.keys, c.values)), most))
-    return out
+    caches = mlx_cache.make_prompt_cache(model)
+    mx.eval(model(mx.zeros((1, 8), dtype=mx.int32), cache=caches))   # also computes what is lazy in the model, in this thread
+    return cache_bytes(caches)
 
-def need_bytes(per, n):
-    "Bytes that `n` tokens take in caches of which `per` = token_bytes(model)"
-    return round(sum(x*(n if most is None else min(n, most)) for x, most in per))
-
-def fitting(per, free, most=1 << 30):
-    "The most tokens, at most `most`, for which `free` bytes do"
-    lo, hi = 0, most
-    while lo < hi:
-        mid = (lo + hi + 1)//2
-        lo, hi = (mid, hi) if need_bytes(per, mid) <= free else (lo, mid - 1)
-    return lo
-
-# %% ../nbs/17_serve.ipynb #01254555
+# %% ../nbs/17_serve.ipynb #9eca3784
 def free_bytes():
-    "Memory that caches may take: what the GPU recommends less what is in use, or half of what the machine has left"
-    if mx.metal.is_available(): return max(0, mx.device_info()['max_recommended_working_set_size'] - mx.get_active_memory())
-    names = os.sysconf_names
-    return os.sysconf('SC_PAGE_SIZE')*os.sysconf('SC_AVPHYS_PAGES' if 'SC_AVPHYS_PAGES' in names else 'SC_PHYS_PAGES')//2
+    "Memory that caches may take: what the GPU has left, or half of what the machine could give"
+    return memory_left()//(1 if mx.default_device() != mx.cpu else 2)
 
-# %% ../nbs/17_serve.ipynb #7785176f
+# %% ../nbs/17_serve.ipynb #ee5b44f4
 class Generator(theirs.ResponseGenerator):
     "mlx-lm's generation thread, which survives what goes wrong in it"
     def __init__(self, provider, prompt_cache):
@@ -197,7 +196,7 @@ class Generator(theirs.ResponseGenerator):
         for q in list(self.waiting): q.put(Refused(500, f"the batch that this request was in failed ({type(e).__name__}: {str(e)[:200]})"))
         self.waiting.clear(); gc.collect(); mx.clear_cache()
 
-# %% ../nbs/17_serve.ipynb #f7f4b1ae
+# %% ../nbs/17_serve.ipynb #b36777b6
 @patch
 def _tokenize(self:Generator, tokenizer, request, args):
     out = theirs.ResponseGenerator._tokenize(self, tokenizer, request, args)
@@ -209,24 +208,25 @@ def _tokenize(self:Generator, tokenizer, request, args):
     self._afford(n + args.max_tokens, args)
     return out
 
+# %% ../nbs/17_serve.ipynb #b592390b
 @patch
 def _afford(self:Generator, n, args):
     "Count the memory of a request of `n` tokens, or refuse it"
     p = self.model_provider
     need, free = need_bytes(p.per, n), p.cache_bytes - sum(self.needs.values())
-    if need <= free: self.needs[id(args)] = need; return
+    if need <= free: args.ticket = object(); self.needs[args.ticket] = need; return
     told = f"the caches of {n} tokens (prompt and max_tokens) take {size_text(need)}"
     status, have, when = (400, p.cache_bytes, 'this server has') if need > p.cache_bytes else (503, max(free, 0), 'until other requests end there are')
     raise Refused(status, f"{told}; {when} {size_text(have)}, enough for {fitting(p.per, have)} tokens", 'max_tokens', 'out_of_memory')
 
-# %% ../nbs/17_serve.ipynb #fd65701e
+# %% ../nbs/17_serve.ipynb #49de9e38
 class Provider(theirs.ModelProvider):
     "One model, already loaded, in the place of mlx-lm's ModelProvider"
     def __init__(self, cli_args, model, tokenizer, name):
         self.cli_args, self.model, self.tokenizer, self.name = cli_args, model, tokenizer, name
         self.processor = self.draft_model = self.pipeline_group = self.tensor_group = None
         self.is_distributed, self.model_key = False, (name, None, None)
-        self.is_batchable = all(hasattr(c, 'merge') for c in mlx_cache.make_prompt_cache(model))
+        self.is_batchable = all(hasattr(c, 'merge') and not isinstance(c, CodecKVCache) for c in mlx_cache.make_prompt_cache(model))
         self.limit, self.per = context_limit(model), token_bytes(model)
         self.vocab = model(mx.zeros((1, 1), dtype=mx.int32)).shape[-1]
         self.cache_bytes = cli_args.prompt_cache_bytes
@@ -234,7 +234,7 @@ class Provider(theirs.ModelProvider):
     def load_default(self): pass
     def load(self, model_path, adapter_path=None, draft_model_path=None): return self.model, self.tokenizer
 
-# %% ../nbs/17_serve.ipynb #b3644468
+# %% ../nbs/17_serve.ipynb #4d03b7a9
 class Gone(ConnectionError): "The client has closed its connection, or has been told all it will be told"
 
 def _gone(sock):
@@ -242,6 +242,7 @@ def _gone(sock):
     try: return bool(select.select([sock], [], [], 0)[0]) and sock.recv(1, socket.MSG_PEEK) == b''
     except (OSError, ValueError): return True
 
+# %% ../nbs/17_serve.ipynb #0e763c0c
 class _Watch:
     "A generator of responses for one handler: mlx-lm's, watched"
     def __init__(self, generator, handler): self.generator, self.handler = generator, handler
@@ -252,10 +253,13 @@ class _Watch:
             if progress_callback: progress_callback(done, total)
         try: ctx, response = self.generator.generate(request, args, progress)
         except Exception as e: self.end(args); self.handler.failure = _refusal(e); raise
-        return ctx, self.watched(response, args)
-    def end(self, args): self.generator.needs.pop(id(args), None)
+        items = self.watched(response, args)
+        weakref.finalize(items, self.never_read, ctx, args)    # a client may go before the first item is asked for
+        return ctx, items
+    def end(self, args): self.generator.needs.pop(getattr(args, 'ticket', None), None)
+    def never_read(self, ctx, args): ctx.stop(); self.end(args)
 
-# %% ../nbs/17_serve.ipynb #c8728391
+# %% ../nbs/17_serve.ipynb #411efa64
 def _refusal(e):
     "An exception of the generation thread as a Refused"
     if isinstance(e, Refused): return e
@@ -273,7 +277,7 @@ def watched(self:_Watch, response, args):
     except Exception as e: self.handler.tell(_refusal(e)); raise Gone() from e
     finally: self.end(args)
 
-# %% ../nbs/17_serve.ipynb #e422002c
+# %% ../nbs/17_serve.ipynb #f8c80b3d
 _POSTS = '/v1/completions', '/v1/chat/completions', '/chat/completions'
 _LOCAL = 'localhost', '127.0.0.1', '::1'
 
@@ -289,7 +293,7 @@ class Handler(theirs.APIHandler):
         try: super().handle()
         except (ConnectionError, TimeoutError): self.close_connection = True
 
-# %% ../nbs/17_serve.ipynb #6c5dd18f
+# %% ../nbs/17_serve.ipynb #9c3e2823
 @patch
 def tell(self:Handler, e):
     "Tell the client of the Refused `e`: as a response, or in mid-stream as an event"
@@ -302,6 +306,7 @@ def tell(self:Handler, e):
     if e.status in (429, 503): self.send_header('Retry-After', '1')
     self.end_headers(); self.wfile.write(e.body()); self.wfile.flush()
 
+# %% ../nbs/17_serve.ipynb #5f431226
 @patch
 def _set_completion_headers(self:Handler, status_code=200):
     if self.failure and status_code >= 400: status_code = self.failure.status
@@ -313,7 +318,7 @@ def _set_stream_headers(self:Handler, status_code=200):
     self.begun = True
     theirs.APIHandler._set_stream_headers(self, status_code)
 
-# %% ../nbs/17_serve.ipynb #ab2405be
+# %% ../nbs/17_serve.ipynb #d7a0593e
 class _Plain:
     "A handler's output, with mlx-lm's error texts in the API's form"
     def __init__(self, out, handler): self.out, self.handler = out, handler
@@ -334,7 +339,7 @@ def send_response(self:Handler, code, message=None):
     self.code = code
     theirs.APIHandler.send_response(self, code, message)
 
-# %% ../nbs/17_serve.ipynb #9694fa9a
+# %% ../nbs/17_serve.ipynb #1f93b1c7
 @patch
 def _from_here(self:Handler):
     "Refused for a web page of another origin, and for a name that only pretends to be this machine"
@@ -343,6 +348,7 @@ def _from_here(self:Handler):
     host = (self.headers.get('Host') or 'localhost').rsplit(':', 1)[0] if not (self.headers.get('Host') or '').startswith('[') else '::1'
     if self.options.host in _LOCAL and host not in _LOCAL: raise Refused(403, f"the host {host[:80]!r} is not this machine's loopback address")
 
+# %% ../nbs/17_serve.ipynb #65583c4f
 @patch
 def _read(self:Handler):
     "The bytes of the request's body; Refused when it is too long or its length is no number"
@@ -354,6 +360,7 @@ def _read(self:Handler):
     if len(raw) < int(n): raise Gone()
     return raw
 
+# %% ../nbs/17_serve.ipynb #144fa082
 @patch
 def _drain(self:Handler, n, seconds=30):
     "Read and forget `n` bytes, so that the client comes to reading the answer"
@@ -364,25 +371,38 @@ def _drain(self:Handler, n, seconds=30):
         if not got: raise Gone()
         n -= got
 
-# %% ../nbs/17_serve.ipynb #6bc45889
+# %% ../nbs/17_serve.ipynb #a72e0a4a
+@patch
+def _json(self:Handler):
+    "The request's body as a dict; Refused when it is none"
+    try: body = json.loads(self._read().decode())
+    except (ValueError, RecursionError) as e: raise Refused(400, f"the body is no JSON: {str(e)[:200]}") from e
+    if not isinstance(body, dict): raise Refused(400, f"the body is {_told(body)}; expected a JSON object")
+    return body
+
 @patch
 def _admit(self:Handler):
     "The body of a request that can be served, as bytes; Refused otherwise"
     self._from_here()
     if self.path not in _POSTS: raise Refused(404, f"there is nothing at {self.path[:80]}; expected one of {', '.join(_POSTS)}")
-    try: body = json.loads(self._read().decode())
-    except (ValueError, RecursionError) as e: raise Refused(400, f"the body is no JSON: {str(e)[:200]}") from e
-    if not isinstance(body, dict): raise Refused(400, f"the body is a {type(body).__name__}; expected a JSON object")
+    body = self._json()
     p = self.response_generator.model_provider
     if body.get('model') not in (None, p.name, 'default_model'):
-        raise Refused(404, f"the model {str(body['model'])[:80]!r} is not served here; expected {p.name!r}", 'model', 'model_not_found')
+        raise Refused(404, f"the model {_told(body['model'])} is not served here; expected {_told(p.name)}", 'model', 'model_not_found')
     check_body(body, self.path)
     check_bias(body.get('logit_bias'), p.vocab)
-    raw = json.dumps(body | dict(model=p.name)).encode()
+    if body.get('tools') and not getattr(p.tokenizer, 'has_tool_calling', False): raise Refused(400, "this model has no way to call `tools`; expected none", 'tools')
+    raw = _as_templates_want(body | dict(model=p.name))
     if p.limit and len(raw) > 6*p.limit*p.longest + 65536: raise Refused(400, f"the prompt is longer than the model's context of {p.limit} tokens", 'messages', 'context_length_exceeded')
     return raw
 
-# %% ../nbs/17_serve.ipynb #7c2c9f98
+# %% ../nbs/17_serve.ipynb #60aff4d3
+def _as_templates_want(body):
+    "`body` as JSON in UTF-8: developers are systems, lone surrogates replaced"
+    if 'messages' in body: body = body | dict(messages=[m | dict(role='system') if m['role'] == 'developer' else m for m in body['messages']])
+    return _unicode(json.dumps(body, ensure_ascii=False)).encode()
+
+# %% ../nbs/17_serve.ipynb #d9689851
 @patch
 def do_POST(self:Handler):
     try: raw = self._admit()
@@ -397,13 +417,14 @@ def do_GET(self:Handler):
     except Refused as e: return self.tell(e)
     theirs.APIHandler.do_GET(self)
 
+# %% ../nbs/17_serve.ipynb #291307f5
 @patch
 def handle_models_request(self:Handler):
     "GET /v1/models: the one model there is"
     body = json.dumps(dict(object='list', data=[dict(id=self.response_generator.model_provider.name, object='model', created=self.created, owned_by='turboquant')])).encode()
     self._set_completion_headers(200); self.send_header('Content-Length', str(len(body))); self.end_headers(); self.wfile.write(body)
 
-# %% ../nbs/17_serve.ipynb #8917d968
+# %% ../nbs/17_serve.ipynb #2d16d3fc
 class _HTTP(ThreadingHTTPServer):
     daemon_threads, request_queue_size = True, 256
     def __init__(self, address, handler, clients):
@@ -417,7 +438,7 @@ class _HTTP(ThreadingHTTPServer):
         try: super().process_request_thread(request, client_address)
         finally: self.room.release()
 
-# %% ../nbs/17_serve.ipynb #ebbb5ce4
+# %% ../nbs/17_serve.ipynb #c3040f84
 OPTIONS = dict(temp=0., top_p=1., top_k=0, min_p=0., max_tokens=512, num_draft_tokens=0, decode_concurrency=32, prompt_concurrency=8, prefill_step_size=None,
                prompt_cache_size=10, prompt_cache_bytes=None, max_request_bytes=8 << 20, max_clients=256, allowed_origins=(), chat_template_args={},
                kv_bits=None, kv_group_size=64, quantized_kv_start=0, model=None, pipeline=False)
@@ -443,7 +464,7 @@ class Server:
     def __enter__(self): return self
     def __exit__(self, *_): self.close()
 
-# %% ../nbs/17_serve.ipynb #5c2b79c4
+# %% ../nbs/17_serve.ipynb #44ee04e9
 def solo(model, ids, n, answer=None, before=None, chunk=128):
     """`n` greedy tokens that `model` answers to the token ids `ids` with no server and no neighbours around it.
     With `answer` those tokens are fed instead, and how far each was below the best logit is returned: 0 where it was the best.
@@ -463,7 +484,7 @@ def solo(model, ids, n, answer=None, before=None, chunk=128):
         out.append(last if answer is None else (l.max() - l[last]).item())
     return out
 
-# %% ../nbs/17_serve.ipynb #a2c3e93a
+# %% ../nbs/17_serve.ipynb #3c5a70ee
 def post(url, body, path='/v1/chat/completions', headers={}, timeout=60):
     "POST `body` (a dict as JSON, or bytes, or pieces of bytes) to a server's `url`: (status, JSON or text)"
     import http.client, urllib.parse
@@ -481,7 +502,7 @@ def alive(url):
     status, out = post(url, dict(messages=[dict(role='user', content='hi')], max_tokens=4))
     return status == 200 and out['usage']['completion_tokens'] <= 4
 
-# %% ../nbs/17_serve.ipynb #bf79e242
+# %% ../nbs/17_serve.ipynb #fb517023
 def hostile():
     "Requests to refuse: {what it is: (expected status, body, and keywords for `post`)}"
     user = lambda **kw: dict(messages=[dict(role='user', content='hi')], max_tokens=4) | kw
@@ -491,13 +512,15 @@ def hostile():
         'a list': (400, b'[1, 2]', {}), 'nested 100,000 deep': (400, deep, {}),
         'no messages': (400, {}, {}), 'messages are a text': (400, user(messages='hi'), {}), 'no message': (400, user(messages=[]), {}),
         'a message is a number': (400, user(messages=[3]), {}),
-        'a role is missing': (400, user(messages=[dict(content='x')]), {}),
+        'a role is missing': (400, user(messages=[dict(content='x')]), {}), 'a role that is none': (400, user(messages=[dict(role='king', content='x')]), {}),
+        'a content is missing': (400, user(messages=[dict(role='user')]), {}), 'a content is null': (400, user(messages=[dict(role='user', content=None)]), {}),
+        'an assistant who says nothing': (400, user(messages=[dict(role='user', content='x'), dict(role='assistant')]), {}), 'no parts': (400, user(messages=[dict(role='user', content=[])]), {}),
         'a picture from a URL': (400, user(messages=[dict(role='user', content=[dict(type='image_url', image_url=dict(url='http://127.0.0.1:1/'))])]), {}),
         'NaN': (400, b'{"messages":[{"role":"user","content":"hi"}],"temperature":NaN}', {}),
         'max_tokens true': (400, user(max_tokens=True), {}), 'max_tokens 0': (400, user(max_tokens=0), {}),
         'max_tokens a text': (400, user(max_tokens='9'), {}),
         'temperature -1': (400, user(temperature=-1), {}), 'stop is a number': (400, user(stop=5), {}), 'two choices': (400, user(n=2), {}),
-        'JSON mode': (400, user(response_format=dict(type='json_object')), {}),
+        'JSON mode': (400, user(response_format=dict(type='json_object')), {}), 'tools for a model that has none': (400, user(tools=[dict(type='function', function=dict(name='f'))]), {}), 'a draft model': (400, user(draft_model='small'), {}), 'adapters': (400, user(adapters='/tmp'), {}),
         'logit_bias of words': (400, user(logit_bias=dict(a=1)), {}),
         'logit_bias beyond the vocabulary': (400, user(logit_bias={'99999999': 5}), {}),
         'another model': (404, user(model='gpt-4o'), {}), 'another path': (404, user(), dict(path='/v1/embeddings')),
@@ -510,7 +533,7 @@ def hostile():
         'from a web page': (403, user(), dict(headers={'Origin': 'https://evil.example'})),
         'to another host name': (403, user(), dict(headers={'Host': 'evil.example:80'}))}
 
-# %% ../nbs/17_serve.ipynb #2650c7a9
+# %% ../nbs/17_serve.ipynb #b0fe88ec
 def their_server(model, tokenizer):
     "mlx-lm's own server around the same model, for comparison: (generator, http server, url)"
     a = argparse.Namespace(**OPTIONS | dict(allowed_origins=['*'], host='127.0.0.1', port=0, prefill_step_size=128, trust_remote_code=False, chat_template=''))
@@ -526,7 +549,7 @@ def their_server(model, tokenizer):
     threading.Thread(target=h.serve_forever, kwargs=dict(poll_interval=.05), daemon=True).start()
     return g, h, f'http://127.0.0.1:{h.server_address[1]}/v1'
 
-# %% ../nbs/17_serve.ipynb #78ce8c46
+# %% ../nbs/17_serve.ipynb #fded6715
 def survey(model, tokenizer, tries=None):
     "What mlx-lm's own server does with the requests of `hostile`: {what: 'answered', 'accepted', 'no answer' or 'the server is dead'}"
     out, logger = {}, logging.getLogger()
@@ -544,7 +567,7 @@ def survey(model, tokenizer, tries=None):
     logger.level = was
     return out
 
-# %% ../nbs/17_serve.ipynb #38320a19
+# %% ../nbs/17_serve.ipynb #50af0e01
 def leave(url, stream, events=3, tokens=900, text='leaving'):
     "Ask for a long answer and hang up, after `events` events when streaming"
     import http.client, urllib.parse
@@ -558,7 +581,7 @@ def leave(url, stream, events=3, tokens=900, text='leaving'):
         r.close()
     c.close()
 
-# %% ../nbs/17_serve.ipynb #367e4cb0
+# %% ../nbs/17_serve.ipynb #d36a9a57
 def rss():
     "Memory of this process in bytes"
     import psutil
@@ -577,7 +600,7 @@ def _stream(url, messages, n):
     *parts, usage = map(json.loads, events[:-1])
     return ''.join(p['choices'][0]['delta'].get('content') or '' for p in parts), usage['usage']['prompt_tokens_details']['cached_tokens']
 
-# %% ../nbs/17_serve.ipynb #72f11300
+# %% ../nbs/17_serve.ipynb #285883ec
 class _Client(threading.Thread):
     "One stream of a load test"
     def __init__(self, url, seed, end, tokens):
@@ -595,7 +618,7 @@ class _Client(threading.Thread):
             except Exception as e: self.errors.append(f'{type(e).__name__}: {e}'[:200]); talk = []; continue
             self.done.append((talk, text, hit)); talk = talk + [dict(role='assistant', content=text)]
 
-# %% ../nbs/17_serve.ipynb #37cca408
+# %% ../nbs/17_serve.ipynb #85f1f726
 def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **options):
     """A server for `model` under `streams` clients for `seconds`; returns counts, errors, memory along the way (bytes), and
     how far below the best the tokens of `check` of the answers were, computed with the model alone."""
@@ -618,7 +641,7 @@ def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **o
     return dict(seconds=round(end, 1), streams=streams, answers=len(done), left=sum(c.left for c in clients), hits=sum(d[2] > 0 for d in done), errors=[e for c in clients for e in c.errors],
                 failures=failures, lives=lives, checked=len(below), exact=sum(b == 0 for b in below), below=round(max(below), 4), memory=memory)
 
-# %% ../nbs/17_serve.ipynb #271548f7
+# %% ../nbs/17_serve.ipynb #4ac00560
 def _parser():
     p = argparse.ArgumentParser(prog='turboquant-serve', description="OpenAI-compatible server with 4-bit KV caches", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument('--model', help='an mlx-lm folder, a hub repo id or a GGUF file (default: the embedded SmolLM2-135M-Instruct)')
@@ -637,7 +660,7 @@ def _parser():
     p.add_argument('--log-level', default='WARNING', choices=('DEBUG', 'INFO', 'WARNING', 'ERROR'))
     return p
 
-# %% ../nbs/17_serve.ipynb #fade8e26
+# %% ../nbs/17_serve.ipynb #ccf3105c
 def main(argv=None):
     "The command turboquant-serve"
     a = vars(_parser().parse_args(argv))
@@ -652,3 +675,7 @@ def main(argv=None):
     except KeyboardInterrupt: pass
     finally: server.close()
     return 0
+
+if __name__ == '__main__' and '__file__' in globals():      # python -m turboquant.serve does what the command does
+    from turboquant.serve import main
+    sys.exit(main())

@@ -13,11 +13,11 @@ __all__ = ['CLAIMED', 'CLIFF', 'TASKS', 'RECIPES', 'TIMED', 'CITIES', 'RUNS', 's
            'decode_run', 'formats_run', 'numbers', 'haystack', 'needle_run', 'find', 'wilson', 'temporaries',
            'bits_held', 'nine_rows', 'full_table', 'readme_table', 'main', 'show']
 
-# %% ../nbs/15_experiments.ipynb #822f7884
+# %% ../nbs/15_experiments.ipynb #dc33c839
 import argparse, contextlib, functools, importlib, json, math, re, statistics, sys, time
 from pathlib import Path
 
-# %% ../nbs/15_experiments.ipynb #6e0fa456
+# %% ../nbs/15_experiments.ipynb #3bc77f27
 import turboquant                                          # before MLX, so that it finds a fast BLAS
 import numpy as np
 import mlx.core as mx
@@ -37,7 +37,7 @@ from .quality import cache_bits, compare, distance, float32_model, logprobs, nov
 from .speculative import PromptLookup, Speculator, break_even, expected_tokens, measured, speedup
 from .turboquant import RotInt4, TurboQuant
 
-# %% ../nbs/15_experiments.ipynb #dc278d97
+# %% ../nbs/15_experiments.ipynb #472ff54e
 @functools.lru_cache(1)
 def _smollm2(): return float32_model()
 
@@ -49,7 +49,7 @@ def subject(name):
     model.set_dtype(mx.float32)
     return model, tok
 
-# %% ../nbs/15_experiments.ipynb #ef7ccdfe
+# %% ../nbs/15_experiments.ipynb #a52402a7
 def results():
     "What was measured, {section: {model: ...}}, from data/experiments*.json"
     folder, out = Path(turboquant.__file__).parent/'data', {}
@@ -57,7 +57,7 @@ def results():
         for section, each in json.loads(p.read_text(encoding='utf-8')).items(): out.setdefault(section, {}).update(each)
     return out
 
-# %% ../nbs/15_experiments.ipynb #f52ad9c6
+# %% ../nbs/15_experiments.ipynb #de4bc52e
 def cache_of(model, kv):
     "A prompt cache of format `kv`, as the stored runs had it: `int4` without packing a prompt's keys for its queries"
     return make_prompt_cache(model, kv=kv, **(dict(feed=False) if kv == 'int4' else {}))
@@ -66,7 +66,7 @@ def formats(names):
     "The formats `names` for `compare`: pairs (name, model -> cache)"
     return [(n, lambda m, n=n: cache_of(m, n)) for n in names]
 
-# %% ../nbs/15_experiments.ipynb #8316e822
+# %% ../nbs/15_experiments.ipynb #54d09a70
 def blocks(x, size=64):
     "Means of consecutive stretches of `size` numbers of x (n,): (n//size,); what is left over is not used"
     n = len(x)//size*size
@@ -81,7 +81,7 @@ def interval(x, draws=4000, level=.95, seed=0):
     lo, hi = np.quantile(x[at].mean(1), [(1 - level)/2, (1 + level)/2])
     return float(lo), float(hi)
 
-# %% ../nbs/15_experiments.ipynb #a3c8d2cc
+# %% ../nbs/15_experiments.ipynb #2298fa96
 def percent(d):
     "A mean rise of −log q, in nats, as a rise of perplexity in %"
     return 100*np.expm1(d)
@@ -91,14 +91,14 @@ def said(x, f=lambda m: m, digits=2, sign=''):
     m, lo, hi = (f'{f(y):{sign}.{digits}f}' for y in (np.mean(x), *interval(x)))
     return f'{m} ({lo} to {hi})'
 
-# %% ../nbs/15_experiments.ipynb #58574709
+# %% ../nbs/15_experiments.ipynb #9a093f18
 CLAIMED = {33: (10.4, 9.6), 423: (10.0, 7.4), 786: (10.0, 7.3)}       # context: tokens a second, fused and with unpacking
 
 def saved_ms(claimed=CLAIMED):
     "Milliseconds a token that the fused kernel saved: {context: ms}"
     return {n: 1000/slow - 1000/fast for n, (fast, slow) in claimed.items()}
 
-# %% ../nbs/15_experiments.ipynb #4f723462
+# %% ../nbs/15_experiments.ipynb #8ba15f21
 def fused_run(Ns=(256, 1024, 4096, 16384), rounds=9):
     "Seconds of one decode step of attention over n tokens of SmolLM2's shape, in turns: {n: {way: a list}}"
     out = {}
@@ -110,7 +110,7 @@ def fused_run(Ns=(256, 1024, 4096, 16384), rounds=9):
         out[str(N)] = turns(ways, rounds)
     return dict(rounds=rounds, shape=SHAPES['smollm2'], seconds=out)
 
-# %% ../nbs/15_experiments.ipynb #2f7a72b8
+# %% ../nbs/15_experiments.ipynb #676c864b
 def turns(ways, rounds, warmup=1):
     "Seconds of each function of the dict `ways`, one call a round, every other round in the opposite order: {name: (rounds,) list}"
     took = {n: [] for n in ways}
@@ -127,7 +127,7 @@ def ratio(a, b, draws=4000, seed=0):
     lo, hi = np.quantile(np.median(a[at], 1)/np.median(b[at], 1), [.025, .975])
     return float(np.median(a)/np.median(b)), float(lo), float(hi)
 
-# %% ../nbs/15_experiments.ipynb #15b0f140
+# %% ../nbs/15_experiments.ipynb #f2aabc61
 def fold_scale(model):
     "Move each attention layer's scale into its query norm (a Gemma 3), so that the scale is 1; returns the model"
     for layer in model.layers:
@@ -136,7 +136,7 @@ def fold_scale(model):
         a.scale = 1.
     return model
 
-# %% ../nbs/15_experiments.ipynb #e06d77eb
+# %% ../nbs/15_experiments.ipynb #024b6d74
 def scale_run(tokens=256, kinds=('int4-token', 'polar'), chunk=128):
     "Perplexity and KL of cache formats `kinds` on Gemma 3, as it is and with scale 1, and how many positions are equal to the bit"
     out, each = {}, []
@@ -149,7 +149,7 @@ def scale_run(tokens=256, kinds=('int4-token', 'polar'), chunk=128):
 
 def _short(x, digits=6): return [round(float(y), digits) for y in x]
 
-# %% ../nbs/15_experiments.ipynb #0d670879
+# %% ../nbs/15_experiments.ipynb #b89286d8
 @contextlib.contextmanager
 def listening(model, heard):
     "Within this, each attention call of the mlx-lm `model` appends its (queries, keys, scale) to the list `heard`"
@@ -161,7 +161,7 @@ def listening(model, heard):
     try: yield heard
     finally: m.scaled_dot_product_attention = old
 
-# %% ../nbs/15_experiments.ipynb #7474d52f
+# %% ../nbs/15_experiments.ipynb #c63868ae
 def softmax_damage(q, k, k2, scale, t=1., first=32):
     "Mean KL over heads and queries from `first` on, and what the first-order estimate above says, for keys `k2` in place of `k`, scores times `t`"
     G, L = q.shape[1]//k.shape[1], k.shape[2]
@@ -175,7 +175,7 @@ def softmax_damage(q, k, k2, scale, t=1., first=32):
     mean = (p*d).sum(-1, keepdims=True)
     return ((p*(logp - logp2)).sum(-1).mean().item(), .5*(p*mx.square(d - mean)).sum(-1).mean().item())
 
-# %% ../nbs/15_experiments.ipynb #8f9344af
+# %% ../nbs/15_experiments.ipynb #dd1ea95a
 def spread_run(name, tokens=320, ts=(.25, .5, 1., 2., 4.)):
     "`softmax_damage` of 4-bit keys, grouped per token and per channel, for factors `ts` on the scores: means over all layers, and each"
     model, tok = subject(name)
@@ -189,7 +189,7 @@ def spread_run(name, tokens=320, ts=(.25, .5, 1., 2., 4.)):
             rows.append(dict(axis=axis, t=t, kl=float(kl.mean()), predicted=float(predicted.mean()), layers=_short(kl)))
     return dict(tokens=tokens, rows=rows, spread=[round(logit_spread(q, k, s), 4) for q, k, s in heard])
 
-# %% ../nbs/15_experiments.ipynb #f72c759a
+# %% ../nbs/15_experiments.ipynb #a4dcac00
 def _rounded(k, axis):
     "Keys (B, H, N, D), as many as fill groups of 64, through 4 bits"
     x = k[:, :, :k.shape[2]//64*64].astype(mx.float16)
@@ -203,7 +203,7 @@ def logit_spread(q, k, scale, first=32):
     mean = (see*s).sum(-1)/n
     return mx.sqrt((see*mx.square(s - mean[..., None])).sum(-1)/n).mean().item()
 
-# %% ../nbs/15_experiments.ipynb #e1138da5
+# %% ../nbs/15_experiments.ipynb #0d476632
 class Through(mlx_cache.KVCache):
     "A cache whose keys go through the function `code`, (B, H, n, D) to the same shape, as they come; `first` tokens do not"
     def __init__(self, code, first=4): super().__init__(); self.code, self.exact = code, first
@@ -216,7 +216,7 @@ def through(codec):
     "The function keys -> what `codec` makes of them"
     return lambda k: codec.decode(codec.encode(k, check=False))
 
-# %% ../nbs/15_experiments.ipynb #542e072c
+# %% ../nbs/15_experiments.ipynb #f8aafe72
 def rest_signs(base, sketch): 
     "The code `base` and the signs of what it leaves over"
     def code(k): near = base(k); return near + sketch(k - near)
@@ -243,7 +243,7 @@ def _apart(D):
         return through(codec[0])(k)
     return code
 
-# %% ../nbs/15_experiments.ipynb #51f994f1
+# %% ../nbs/15_experiments.ipynb #96c5f5ed
 def qjl_run(name, tokens=513, only=None, chunk=128):
     "The perplexity of a model whose keys go through each of `qjl_ways`, and through 4.5 bits of signs in its last layers alone"
     model, tok = subject(name)
@@ -262,7 +262,7 @@ def curves(r, base, size=64):
     e, b = r['each'], base['each']
     return dict(format=r['format'], up=_short(blocks(e['nll'] - b['nll'], size)), kl=_short(blocks(e['kl'], size)), same=_short(blocks(e['same'], size), 4))
 
-# %% ../nbs/15_experiments.ipynb #243b0482
+# %% ../nbs/15_experiments.ipynb #c2782f26
 def sign_damage(q, k, scale, m, first=32):
     "The mean KL over heads and queries from `first` on that m independent signs a key should do, to first order"
     G, L = q.shape[1]//k.shape[1], k.shape[2]
@@ -272,7 +272,7 @@ def sign_damage(q, k, scale, m, first=32):
     square = mx.square(q).sum(-1)[..., None]*mx.square(k).sum(-1)[..., None, :]
     return .5*(p*(1 - p)*scale**2*(math.pi/2*square - mx.square(s))/m).sum(-1).mean().item()
 
-# %% ../nbs/15_experiments.ipynb #418c3802
+# %% ../nbs/15_experiments.ipynb #46b6aa3b
 def signs_run(name, tokens=192, rs=(1, 4, 16, 64)):
     "Attention's KL from keys as signs, m = D·r rows, orthogonal and independent, and the variance argument's: means over all layers"
     model, tok = subject(name)
@@ -285,7 +285,7 @@ def signs_run(name, tokens=192, rs=(1, 4, 16, 64)):
         rows.append(x)
     return dict(tokens=tokens, rows=rows)
 
-# %% ../nbs/15_experiments.ipynb #e244f1b1
+# %% ../nbs/15_experiments.ipynb #83567a84
 _int8 = dict(bits=8, k_axis=-1)
 
 class NoWindow(PackedKVCache):
@@ -299,7 +299,7 @@ class Clamped:
     def offset(self): return min(self.ring.offset, self.ring.max_size)
     def __getattr__(self, name): return getattr(self.ring, name)
 
-# %% ../nbs/15_experiments.ipynb #eddca31c
+# %% ../nbs/15_experiments.ipynb #50793a62
 class Stuck(mlx_cache.KVCache):
     "Wrong: when the ring is full, new tokens all land in its last slot, so it goes on showing the oldest"
     def __init__(self, max_size): super().__init__(); self.max_size, self.seen = max_size, 0
@@ -323,7 +323,7 @@ def make_mask(self:Stuck, N, window_size=None, return_array=False):
     rows, cols = mx.arange(N)[:, None] + old, mx.arange(old + N)[None]
     return cols <= rows
 
-# %% ../nbs/15_experiments.ipynb #da25f9f5
+# %% ../nbs/15_experiments.ipynb #d8fb48b2
 def sliding(make):
     "A function model -> prompt cache: `make(max_size)` for the sliding layers, int8 for the global ones"
     def f(model):
@@ -336,7 +336,7 @@ CLIFF = {'int8': lambda m: make_prompt_cache(m, kv='int8'), 'int4': lambda m: ca
          'no window': sliding(lambda w: NoWindow(**_int8)), 'clamped position': sliding(Clamped),
          'stuck ring': sliding(Stuck)}
 
-# %% ../nbs/15_experiments.ipynb #13ae78ee
+# %% ../nbs/15_experiments.ipynb #cae7914e
 def cliff_run(tokens=896, chunk=32, names=tuple(CLIFF)):
     "KL to the unquantised run by position, in stretches of `chunk` tokens, on Gemma 3, for right and wrong caches"
     model, tok = subject('gemma3')
@@ -346,7 +346,7 @@ def cliff_run(tokens=896, chunk=32, names=tuple(CLIFF)):
         for n, r in runs.items(): kl[n].append(round(float(distance(p, next(r)[0], y)[1].mean()), 6))
     return dict(tokens=tokens, chunk=chunk, window=512, kl=kl)
 
-# %% ../nbs/15_experiments.ipynb #1b307758
+# %% ../nbs/15_experiments.ipynb #78fcac4d
 def answer(model, ids, cache, P, step):
     "Put `ids[:P]` into `cache`, then yield the log-probabilities (n, V) after each of the other `ids`, `step` at a time, and what comes next"
     prefill(model, ids[:P], cache)
@@ -358,7 +358,7 @@ def onset(kl, step, first, least=.5):
     "Position where a stretch of KL first exceeds `least` nats, stretches of `step` from position `first` on; None for never"
     return next((first + step*i for i, x in enumerate(kl) if x > least), None)
 
-# %% ../nbs/15_experiments.ipynb #4dde7955
+# %% ../nbs/15_experiments.ipynb #d3be9e01
 def split_run(splits=(128, 320, 448), tokens=640, step=8, names=('int8', 'int4', 'no window', 'clamped position', 'stuck ring')):
     "KL of the answer by position on Gemma 3, for a prompt of each of `splits` tokens: {P: {cache: a number for every `step` tokens}}"
     model, tok = subject('gemma3')
@@ -370,7 +370,7 @@ def split_run(splits=(128, 320, 448), tokens=640, step=8, names=('int8', 'int4',
             for n, r in runs.items(): kl[n].append(round(float(distance(p, next(r)[0], y)[1].mean()), 5))
     return dict(tokens=tokens, step=step, window=512, kl=out)
 
-# %% ../nbs/15_experiments.ipynb #6838b8e1
+# %% ../nbs/15_experiments.ipynb #33f0224a
 def differs_run(name='smollm2', splits=(128, 320, 448), n=64, kinds=('int4-token', 'int4', 'int8')):
     "Tokens of a greedy answer until the first that differs from the unquantised one's, for a prompt of each of `splits`; None: not within `n`"
     model, tok = subject(name)
@@ -382,7 +382,7 @@ def differs_run(name='smollm2', splits=(128, 320, 448), n=64, kinds=('int4-token
             out.setdefault(kv, {})[str(P)] = next((i for i, (a, b) in enumerate(zip(want, got)) if a != b), None)
     return dict(n=n, first=out)
 
-# %% ../nbs/15_experiments.ipynb #a45c55a9
+# %% ../nbs/15_experiments.ipynb #9370d9cd
 def greedy(model, ids, n, how, cache):
     "`n` tokens after `ids`, greedily; `how`: 'wait' for each, 'ahead' (async_eval), or a number: wait every so many layers"
     every = how if isinstance(how, int) else 0
@@ -400,7 +400,7 @@ def greedy(model, ids, n, how, cache):
         y = nxt if nxt is not None else step(y)
     return out
 
-# %% ../nbs/15_experiments.ipynb #f94e28ca
+# %% ../nbs/15_experiments.ipynb #d3dd7892
 def _evaluate_every(model, k):
     "Make `model` evaluate its hidden state after every `k` layers; returns a function that undoes it"
     cls, old = type(model.layers[0]), type(model.layers[0]).__call__
@@ -413,7 +413,7 @@ def _evaluate_every(model, k):
     def stop(): cls.__call__ = old
     return stop
 
-# %% ../nbs/15_experiments.ipynb #c998b16c
+# %% ../nbs/15_experiments.ipynb #90af0e8f
 def positions_run(name, tokens=8192, kinds=('int4-token', 'int4', 'k8v4', 'int8'), start=0, chunk=256, size=64, every=None, save=None):
     """Stretches of `size` positions along `tokens` tokens of the novel from token `start` on, for cache formats `kinds`: as `curves`, with
     the bits in use at 512, 1024 ... tokens. The next token is looked at behind `every` so many (None: 1, for Gemma's large vocabulary 4).
@@ -440,7 +440,7 @@ def some_logprobs(model, ids, cache, every):
     l = model.model.embed_tokens.as_linear(h) if tied else model.lm_head(h)
     return l - mx.logsumexp(l, axis=-1, keepdims=True)
 
-# %% ../nbs/15_experiments.ipynb #4a657e12
+# %% ../nbs/15_experiments.ipynb #f1aa0d7f
 def excerpt(tok, start, tokens):
     "`tokens` + 1 ids of the novel from its token `start` on, behind the sign that begins a text where the model has one"
     ids = list(encode(tok, novel()))
@@ -456,7 +456,7 @@ def _stretches(each, base, bits, n_each, **kw):
         rows.append(dict(format=n, up=_short(blocks(nll - base, n_each)), kl=_short(blocks(kl, n_each)), same=_short(blocks(same, n_each), 4), bits=bits[n]))
     return dict(**kw, base=_short(blocks(base, n_each), 4), rows=rows)
 
-# %% ../nbs/15_experiments.ipynb #d7813273
+# %% ../nbs/15_experiments.ipynb #b9cb0d9c
 class _Reference:
     "Log-probabilities p (n, V) of the unquantised run, to be compared with others, and the true next ids y (n,)"
     def __init__(self, p, y):
@@ -469,7 +469,7 @@ class _Reference:
         q = np.array(q)
         return self.loss(q), np.einsum('ij,ij->i', self.weights, self.p - q), q.argmax(-1) == self.top
 
-# %% ../nbs/15_experiments.ipynb #5368e598
+# %% ../nbs/15_experiments.ipynb #9790e708
 def trend(kl, size=64, skip=2, draws=1000, seed=0):
     "Slope of log KL against log position over stretches of `size`, the first `skip` left out, with a 95 % interval: (slope, low, high)"
     y = np.log(np.maximum(np.asarray(kl, float)[skip:], 1e-9)); x = np.log(size*(np.arange(len(y)) + skip + .5))
@@ -477,7 +477,7 @@ def trend(kl, size=64, skip=2, draws=1000, seed=0):
     fit = lambda i: np.cov(x[i], y[i])[0, 1]/np.var(x[i], ddof=1)
     return float(fit(slice(None))), *(float(v) for v in np.quantile([fit(i) for i in at], [.025, .975]))
 
-# %% ../nbs/15_experiments.ipynb #7431b075
+# %% ../nbs/15_experiments.ipynb #de4bcbee
 def windows(run, sizes=(512, 1024, 2048, 4096, 8192)):
     "For each window that a result of `positions_run` holds: {W: {format: rise of perplexity in %, its interval, KL, top-1 in %, bits}}"
     out = {}
@@ -487,7 +487,7 @@ def windows(run, sizes=(512, 1024, 2048, 4096, 8192)):
                                     kl=float(np.mean(x['kl'][:n])), top1=100*float(np.mean(x['same'][:n])), bits=x['bits'].get(str(W))) for x in run['rows']}
     return out
 
-# %% ../nbs/15_experiments.ipynb #f055de35
+# %% ../nbs/15_experiments.ipynb #d9b658d5
 TASKS = {'repeat': 'Repeat this text word for word:\n\n', 'question': 'Quote the sentence that says what Alice found:\n\n', 'story': None}
 
 def _task(tok, name, tokens=160):
@@ -495,7 +495,7 @@ def _task(tok, name, tokens=160):
     if TASKS[name] is None: return encode(tok, [dict(role='user', content='Write a short story about a lighthouse keeper and a storm.')])
     return encode(tok, [dict(role='user', content=TASKS[name] + tok.decode(encode(tok, novel())[1:tokens]))])
 
-# %% ../nbs/15_experiments.ipynb #8adbc90d
+# %% ../nbs/15_experiments.ipynb #25a4a703
 def _timed(model, ids, n, speculator, texts, how):
     "Seconds a token of `n` greedy tokens after `ids`, the prompt not counted; the tokens go into the dict `texts`"
     cache, sampler = make_prompt_cache(model, kv='int4'), Sampler()
@@ -521,7 +521,7 @@ def lookup_run(n=48, gamma=4, rounds=3, tasks=tuple(TASKS)):
         rows.append(dict(task=name, passes=passes, seconds=took, same=texts['plain'] == texts['lookup']))
     return dict(n=n, gamma=gamma, rounds=rounds, rows=rows)
 
-# %% ../nbs/15_experiments.ipynb #d77560d4
+# %% ../nbs/15_experiments.ipynb #5678c4f6
 def acceptance(passes):
     "From (guessed, right) a pass: the share of passes with guesses, right guesses of all, and tokens a pass"
     guessed, right = (sum(x) for x in zip(*passes))
@@ -531,12 +531,12 @@ def predicted_speedup(passes, v):
     "Tokens a pass over what the passes cost by `v`, {tokens in a pass: cost}"
     return sum(1 + r for _, r in passes)/sum(v[g + 1] for g, _ in passes)
 
-# %% ../nbs/15_experiments.ipynb #a4662b1c
+# %% ../nbs/15_experiments.ipynb #dbd0b7d5
 def partials_share(N, D, G, splits, bits=4.5):
     "Bytes of float32 partials, written and read, as a share of the packed cache's bytes, for one KV head"
     return 2*4*splits*G*(D + 2)/(2*N*D*bits/8)
 
-# %% ../nbs/15_experiments.ipynb #b06e3479
+# %% ../nbs/15_experiments.ipynb #7d790bc1
 def halves_run(Ns=(512, 2048), rounds=7):
     "Attention by separate operations with intermediates in 32 and 16 bits, on float16 queries, keys and values of SmolLM2's shape: seconds, largest error"
     H, G, D = SHAPES['smollm2']; out = {}
@@ -548,7 +548,7 @@ def halves_run(Ns=(512, 2048), rounds=7):
         out[str(N)] = dict(seconds=turns(ways, rounds), error=far)
     return dict(rounds=rounds, rows=out)
 
-# %% ../nbs/15_experiments.ipynb #5a937476
+# %% ../nbs/15_experiments.ipynb #fa7e4e36
 def by_operations(q, k, v, scale, dtype):
     "Attention of q (B, Hq, 1, D) over k, v (B, Hkv, N, D), everything between in `dtype`; the result in q's"
     B, Hq, L, D = q.shape
@@ -563,7 +563,7 @@ def exact_attention(q, k, v, scale):
     p = np.exp(s - s.max(-1, keepdims=True))
     return (p/p.sum(-1, keepdims=True) @ v).reshape(q.shape)
 
-# %% ../nbs/15_experiments.ipynb #06c1a40c
+# %% ../nbs/15_experiments.ipynb #8e15d2a7
 def overlap_run(n=12, rounds=5, kinds=('fp16', 'int4')):
     "Seconds a token of SmolLM2 by each way of `greedy`, unquantised (MLX alone) and int4, in turns: each round's, and the time to record a token"
     model, tok = subject('smollm2'); ids, took = encode(tok, 'The tale begins'), {}
@@ -584,7 +584,7 @@ def record_seconds(model, ids, kv, n=8):
         t = time.perf_counter(); y = model(mx.array([[7]]), cache=cache); took.append(time.perf_counter() - t); mx.eval(y)
     return statistics.median(took)
 
-# %% ../nbs/15_experiments.ipynb #87382169
+# %% ../nbs/15_experiments.ipynb #cca9da16
 _plain = dict(first=0, rotate_v=False, fit=False, wide={}, feed=False)
 RECIPES = {"MLX's layout": dict(kv='int4-token'), 'keys per channel': dict(kv='int4', **_plain),
            '+ fitted scales': dict(kv='int4', **_plain | dict(fit=True)), '+ turned values': dict(kv='int4', first=0, wide={}, feed=False),
@@ -601,7 +601,7 @@ def recipes_run(name, tokens=2048, only=None):
     return dict(tokens=tokens, base=rows[0]['ppl'],
                 rows=[curves(r, rows[0]) | {k: r[k] for k in ('increase', 'se', 'kl', 'top1', 'bits')} | dict(quarters=quarters(r['each']['kl'])) for r in rows[1:]])
 
-# %% ../nbs/15_experiments.ipynb #db973741
+# %% ../nbs/15_experiments.ipynb #3de0c472
 TIMED = ('fp16', 'int4', 'int4-token', 'k8v4', 'int8', 'rot-int4', 'polar', 'turbo4', 'turbo3', 'turbo2.5', 'turbo4-prod', 'qjl')
 
 def filled(model, kv, N, seed=0, piece=512):
@@ -621,14 +621,14 @@ def decode_run(N=1024, kinds=TIMED, rounds=5):
     caches = {kv: filled(model, kv, N) for kv in kinds}
     return dict(N=N, rounds=rounds, seconds=turns({kv: lambda c=c: model(mx.array([[7]]), cache=c) for kv, c in caches.items()}, rounds))
 
-# %% ../nbs/15_experiments.ipynb #575e0688
+# %% ../nbs/15_experiments.ipynb #203bcd01
 def formats_run(name='smollm2', tokens=512, kinds=tuple(x for x in TIMED if x != 'fp16')):
     "`compare` for each cache format of this library in `kinds`: `curves`, bits and top-1"
     model, tok = subject(name)
     rows = compare(model, tok, novel(), formats(kinds), tokens=tokens)
     return dict(tokens=tokens, base=rows[0]['ppl'], rows=[curves(r, rows[0]) | {k: r[k] for k in ('bits', 'top1')} for r in rows[1:]])
 
-# %% ../nbs/15_experiments.ipynb #4083c32e
+# %% ../nbs/15_experiments.ipynb #d97d5b4a
 CITIES = 'Lisbon Oslo Cairo Lima Quebec Madrid Vienna Dublin'.split()
 
 def numbers(seed=0):
@@ -644,8 +644,8 @@ def haystack(tok, tokens, secrets, start=0):
     cuts = [text[a:b] for a, b in zip([0, *at], [*at, None])]
     return cuts[0] + ''.join(f'The secret number of {c} is {n}. {rest}' for (c, n), rest in zip(secrets.items(), cuts[1:]))
 
-# %% ../nbs/15_experiments.ipynb #74cf3513
-def needle_run(kinds=('fp16', 'int8', 'k8v4', 'int4', 'int4-token', 'turbo3', 'qjl'), lengths=(512, 1024), seeds=(0, 1)):
+# %% ../nbs/15_experiments.ipynb #2956e673
+def needle_run(kinds=('fp16', 'int8', 'k8v4', 'int4', 'int4-token', 'turbo3', 'qjl'), lengths=(512,), seeds=(0, 1)):
     "SmolLM2 asked for each of `numbers` in a `haystack`: {length: {format: a list of booleans, by city and seed}}"
     model, tok = subject('smollm2')
     out = {str(n): {kv: [] for kv in kinds} for n in lengths}
@@ -664,7 +664,7 @@ def _questions(tok, tokens, secrets, start):
     same = min(next(i for i, (a, b) in enumerate(zip(asked[0][0], x)) if a != b) for x, _ in asked[1:])
     return asked[0][0][:same], [(x[same:], y) for x, y in asked]
 
-# %% ../nbs/15_experiments.ipynb #edc97b6b
+# %% ../nbs/15_experiments.ipynb #797a46df
 def find(model, cache, common, asked):
     "For each question, is every token of the answer the first choice of `model`? `common` is read once, and questions are taken back"
     prefill(model, common, cache)
@@ -675,24 +675,24 @@ def find(model, cache, common, asked):
         out.append(got == want); trim_cache(cache, len(x))
     return out
 
-# %% ../nbs/15_experiments.ipynb #96a2030e
+# %% ../nbs/15_experiments.ipynb #edbd626a
 def wilson(k, n, z=1.96):
     "(low, high) of a proportion of which k of n were seen, 95 %. Source: Wilson 1927"
     p, d = k/n, 1 + z*z/n
     mid, half = (p + z*z/(2*n))/d, z*math.sqrt(p*(1 - p)/n + z*z/(4*n*n))/d
     return max(0., mid - half), min(1., mid + half)
 
-# %% ../nbs/15_experiments.ipynb #c6b26eb9
+# %% ../nbs/15_experiments.ipynb #e2c86a8e
 def temporaries(layers=50, heads=16, dim=256, tokens=950, size=4, tensors=1):
     "Bytes of unpacked keys (and values: tensors=2) of that many layers alive at once"
     return layers*heads*dim*tokens*size*tensors
 
-# %% ../nbs/15_experiments.ipynb #f286c27d
+# %% ../nbs/15_experiments.ipynb #57073070
 def bits_held(bits=4, group=64, scale=16, bias=16):
     "Bits a number: its code, and its share of the group's scale and bias"
     return bits + (scale + bias)/group
 
-# %% ../nbs/15_experiments.ipynb #1a15d1b3
+# %% ../nbs/15_experiments.ipynb #13e5ae43
 def _range(x, fmt='.2f'): return f'{x[0]:{fmt}} ({x[1]:{fmt}} to {x[2]:{fmt}})'
 
 def _rise(x, digits=1):
@@ -713,7 +713,7 @@ def _row_polar(d):
     return ('PolarQuant breaks: attention scale 1.0 amplifies', f"KL {kl(a)} with scale 1/16 and {kl(b)} with scale 1, {100*d['scale']['gemma3']['equal']:.0f} % of the positions equal to the bit",
             'scale 1 or 1/16: the same bits', 'logits that spread, few channels that are large', 'keys per channel')
 
-# %% ../nbs/15_experiments.ipynb #35de89a4
+# %% ../nbs/15_experiments.ipynb #71ae180b
 def _row_qjl(d):
     x = _row(d['qjl']['smollm2'], 'signs, large channels apart')
     return ('QJL: +6.5 % perplexity', f"keys as signs at 4.5 bits: {_rise(x, 0)}", f"{percent(np.mean(x['up'])):+.0f} % at 4.5 bits",
@@ -728,7 +728,7 @@ def _row_cliff(d, kv, claim):
     return (claim, f"KL after the window {step:.1f} times that before it; slope over {far:,} tokens " + ', '.join(f'{m} {_range(v)}' for m, v in slope.items()),
             f'no step at the window, no growth to {far:,} tokens', 'the signature of a cache bug at the window', 'move the border between prompt and answer')
 
-# %% ../nbs/15_experiments.ipynb #977ba732
+# %% ../nbs/15_experiments.ipynb #44d6f608
 def _row_speculative(d):
     v, rows = measured()['v'], d['lookup']['smollm2']['rows']
     gain = {x['task']: ratio(x['seconds']['plain'], x['seconds']['lookup']) for x in rows}
@@ -745,7 +745,7 @@ def _waits(d, how):
     t = lambda h: next(x['rounds'] for x in rows if (x['kv'], x['how']) == ('int4', h))
     return ratio(t(how), t('wait'))
 
-# %% ../nbs/15_experiments.ipynb #e9151f6e
+# %% ../nbs/15_experiments.ipynb #57b5e78c
 def _row_async(d):
     x = _waits(d, 'ahead'); gpu = _gpu_waits(d, 'ahead')
     return ('async_eval is neutral: the cache forbids it', f"the same tokens in {_range(x)} of the time on two CPU cores{gpu}", f"same tokens, {x[0]:.2f} ({x[1]:.2f} to {x[2]:.2f}) of the time on a CPU{gpu}",
@@ -761,7 +761,7 @@ def _gpu_waits(d, how):
     x = next((x for x in d.get('speedrows', {}).get('h200', {}).get('waiting', ()) if x['kv'] == 'int4'), None)
     return f", {100*ratio(x['runs'][how], x['runs']['wait'])[0] - 100:+.0f} % on an H200" if x else ''
 
-# %% ../nbs/15_experiments.ipynb #ddcfcb31
+# %% ../nbs/15_experiments.ipynb #13fdbe0f
 def nine_rows(d=None):
     "The rows of the table, each (claim, measured here, the same in short, cause, what to do), from the stored results `d`"
     d = results() if d is None else d
@@ -778,7 +778,7 @@ def readme_table():
     "The nine rows as a short Markdown table: the same stored data, the same text"
     return _markdown(('the claim', 'measured here', 'cause', 'what to do'), [(c, s, w, do) for c, _, s, w, do in nine_rows()])
 
-# %% ../nbs/15_experiments.ipynb #e4562d08
+# %% ../nbs/15_experiments.ipynb #6ad22767
 def _each(run, **quick):
     "A section that runs on each model: (function of the arguments, quick settings)"
     return (lambda a, kw: {m: run(m, **kw) for m in a.models}), quick
@@ -798,7 +798,7 @@ RUNS = dict(fused=_on('smollm2', fused_run, Ns=(256, 1024), rounds=3), scale=_on
             overlap=_on('smollm2', overlap_run, n=8, rounds=2, kinds=('int4',)), recipes=_each(recipes_run, tokens=200), formats=_each(formats_run, tokens=192, kinds=('int4', 'int4-token', 'int8')),
             decode=_on('smollm2', decode_run, N=512, kinds=('fp16', 'int4', 'int8'), rounds=3), needle=_on('smollm2', needle_run, kinds=('fp16', 'int4'), lengths=(512,), seeds=(0,)))
 
-# %% ../nbs/15_experiments.ipynb #6890e694
+# %% ../nbs/15_experiments.ipynb #e2c0fa7b
 def main(argv=None):
     "python -m turboquant.experiments SECTION [--quick] [--models ...] [--tokens N] [--json FILE]"
     p = argparse.ArgumentParser('python -m turboquant.experiments', description='The nine rows, measured again.')
@@ -815,7 +815,7 @@ def main(argv=None):
     print(show(got), flush=True)
     if a.json: _keep(a.json, a.section, got)
 
-# %% ../nbs/15_experiments.ipynb #e38eafbd
+# %% ../nbs/15_experiments.ipynb #d6b8627a
 def show(x, depth=0):
     "Results as indented text, long lists shortened"
     if isinstance(x, dict): return '\n'.join(f"{'  '*depth}{k}:{show(v, depth + 1) if not isinstance(v, (dict, list)) else chr(10) + show(v, depth + 1)}" for k, v in x.items())
@@ -832,5 +832,5 @@ def _keep(path, section, got):
     text = re.sub(r'\[[^][{}"]*\]', lambda m: ' '.join(m[0].split()), json.dumps(old, indent=1))          # a list of numbers is one line
     p.write_text(text + '\n')
 
-# %% ../nbs/15_experiments.ipynb #8720f1ab
+# %% ../nbs/15_experiments.ipynb #c5c0049c
 if __name__ == '__main__' and '__file__' in globals(): main()

@@ -7,12 +7,12 @@ __all__ = ['OPTIONS', 'letters_tokenizer', 'use_packed', 'undo_packed', 'PrefixC
            'check_bias', 'token_bytes', 'free_bytes', 'Generator', 'Provider', 'Gone', 'Handler', 'Server', 'solo',
            'post', 'alive', 'hostile', 'their_server', 'survey', 'leave', 'rss', 'load_test', 'main']
 
-# %% ../nbs/17_serve.ipynb #9df5f863
+# %% ../nbs/17_serve.ipynb #18d85565
 import argparse, contextlib, copy, gc, io, json, logging, math, os, select, socket, sys, threading, weakref
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-# %% ../nbs/17_serve.ipynb #cead3272
+# %% ../nbs/17_serve.ipynb #8dc29580
 from .blas import blas_info
 from .kv_cache import PackedKVCache, PackedRotatingKVCache
 from .batch import BatchPackedKVCache, fork
@@ -20,14 +20,14 @@ from .codec_cache import CodecKVCache
 from .generate import cache_bytes, context_limit, fitting, memory_left, need_bytes, size_text, _unicode
 from .lm import KINDS, load, make_prompt_cache
 
-# %% ../nbs/17_serve.ipynb #ab994edd
+# %% ../nbs/17_serve.ipynb #e96e2db3
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 import mlx_lm.server as theirs
 from mlx.utils import tree_map
 from fastcore.basics import patch
 
-# %% ../nbs/17_serve.ipynb #57dc3705
+# %% ../nbs/17_serve.ipynb #7bff8394
 def letters_tokenizer(n=97):
     "A tokenizer for tests and load: token i is the letter chr(32 + i), and a chat is its texts joined"
     from tokenizers import Tokenizer, models, decoders, pre_tokenizers
@@ -39,12 +39,12 @@ def letters_tokenizer(n=97):
     fast.chat_template = "{% for m in messages %}{{ m['role'][0] }}:{{ m['content'] }}|{% endfor %}{% if add_generation_prompt %}a:{% endif %}"
     return TokenizerWrapper(fast)
 
-# %% ../nbs/17_serve.ipynb #08c1dc6f
+# %% ../nbs/17_serve.ipynb #71378cf3
 def use_packed(model, **kw):
     """From now on mlx-lm makes packed caches for `model`: its generate, batch_generate, server and chat need no argument.
-    `kw` as for `turboquant.lm.make_prompt_cache`, which raises ValueError for what cannot be. Returns `model`."""
+    `kw` as for `turboquant.lm.make_prompt_cache`, which raises ValueError for what cannot be; but `feed` is off. Returns `model`."""
     undo_packed(model)
-    made = make_prompt_cache(model, **kw)
+    made = make_prompt_cache(model, **dict(feed=False) | kw)
     model._own_make_cache = vars(model).get('make_cache')
     model.make_cache = lambda: copy.deepcopy(made)
     return model
@@ -55,7 +55,7 @@ def undo_packed(model):
         own = vars(model).pop('_own_make_cache'); del model.make_cache
         if own: model.make_cache = own
 
-# %% ../nbs/17_serve.ipynb #3747b808
+# %% ../nbs/17_serve.ipynb #622aac03
 def _packed(cache):
     "The packed caches in a prompt cache, also those inside CacheLists"
     for c in cache:
@@ -70,7 +70,7 @@ def _edge(cache, n):
     while (m := min((below(c, n) for c in _packed(cache)), default=n)) < n: n = m
     return n
 
-# %% ../nbs/17_serve.ipynb #6bbcd5a1
+# %% ../nbs/17_serve.ipynb #a883890f
 class PrefixCaches(theirs.LRUPromptCache):
     "mlx-lm's store of recent prompt caches; hits are cut at a block's edge and leave at least one token to compute"
     def fetch_nearest_cache(self, model, tokens):
@@ -90,7 +90,7 @@ class PrefixCaches(theirs.LRUPromptCache):
         cache = copy.deepcopy(cache)
         return n, cache if mlx_cache.trim_prompt_cache(cache, held - n) == held - n else (0, None)
 
-# %% ../nbs/17_serve.ipynb #60e3dee5
+# %% ../nbs/17_serve.ipynb #9abc99ce
 class Refused(Exception):
     "A request that is not served: an HTTP status, a message, the argument, and a code for programs"
     def __init__(self, status, message, param=None, code=None):
@@ -99,7 +99,7 @@ class Refused(Exception):
         kind = 'invalid_request_error' if self.status < 500 else 'server_error'
         return json.dumps(dict(error=dict(message=str(self), type=kind, param=self.param, code=self.code))).encode()
 
-# %% ../nbs/17_serve.ipynb #8fc8bcc5
+# %% ../nbs/17_serve.ipynb #e1246453
 def _told(x, most=80):
     "`x` as JSON of at most `most` characters"
     s = json.dumps(x, ensure_ascii=False, default=str).encode('utf-8', 'replace').decode()
@@ -107,7 +107,7 @@ def _told(x, most=80):
 
 def _want(name, got, want): raise Refused(400, f"`{name}` is {_told(got)}; expected {want}", name)
 
-# %% ../nbs/17_serve.ipynb #9ad62ca5
+# %% ../nbs/17_serve.ipynb #0fb4b584
 _ROLES = 'system', 'developer', 'user', 'assistant', 'tool', 'function'
 
 def _content(name, x):
@@ -120,7 +120,7 @@ def _content(name, x):
 def _calls(name, x):
     if not isinstance(x, list) or not all(isinstance(c, dict) for c in x): _want(name, x, "a list of objects")
 
-# %% ../nbs/17_serve.ipynb #69f974a1
+# %% ../nbs/17_serve.ipynb #66053cbe
 def check_messages(x):
     "Refused unless `x` is a list of messages with a role and a text (or, of the assistant's, calls of tools)"
     if not isinstance(x, list) or not x: _want('messages', x, "a list of at least one message")
@@ -131,7 +131,7 @@ def check_messages(x):
         if calls is not None: _calls(f'messages[{i}].tool_calls', calls)
         if m.get('content') is not None or not (m['role'] == 'assistant' and calls): _content(f'messages[{i}].content', m.get('content'))
 
-# %% ../nbs/17_serve.ipynb #c52beb81
+# %% ../nbs/17_serve.ipynb #3d8119fb
 _IGNORED = {'n': 1, 'best_of': 1, 'echo': False, 'suffix': '', 'response_format': {'type': 'text'}, 'tool_choice': 'auto', 'functions': [], 'function_call': 'auto',
             'modalities': ['text'], 'audio': {}, 'web_search_options': {}, 'service_tier': 'auto', 'prediction': {}, 'reasoning_effort': None, 'verbosity': None,
             'adapters': None, 'draft_model': 'default_model', 'num_draft_tokens': 0}       # what each must be, if given
@@ -151,7 +151,7 @@ def check_body(body, path):
     stop = body.get('stop') or []
     if not isinstance(stop, (str, list)) or not all(isinstance(s, str) and s for s in stop): _want('stop', stop, "a text or a list of texts")
 
-# %% ../nbs/17_serve.ipynb #cf23d270
+# %% ../nbs/17_serve.ipynb #ab40877e
 def check_bias(bias, vocab):
     "Refused unless each key of the `bias` is a token id of a model with `vocab` of them"
     if bias is None: return
@@ -162,19 +162,19 @@ def check_bias(bias, vocab):
         if not ok: _want('logit_bias', k, f"token ids from 0 to {vocab - 1}")
         if isinstance(x, bool) or not isinstance(x, (int, float)) or not math.isfinite(x): _want(f'logit_bias.{k}', x, "a finite number")
 
-# %% ../nbs/17_serve.ipynb #9852acc8
+# %% ../nbs/17_serve.ipynb #43e0e49f
 def token_bytes(model):
     "For each KV cache of `model`, packed or mlx-lm's, the bytes that a token takes and the most tokens that count (None: any number)"
     caches = mlx_cache.make_prompt_cache(model)
     mx.eval(model(mx.zeros((1, 8), dtype=mx.int32), cache=caches))   # also computes what is lazy in the model, in this thread
     return cache_bytes(caches)
 
-# %% ../nbs/17_serve.ipynb #9eca3784
+# %% ../nbs/17_serve.ipynb #0bda415a
 def free_bytes():
     "Memory that caches may take: what the GPU has left, or half of what the machine could give"
     return memory_left()//(1 if mx.default_device() != mx.cpu else 2)
 
-# %% ../nbs/17_serve.ipynb #ee5b44f4
+# %% ../nbs/17_serve.ipynb #242594e9
 class Generator(theirs.ResponseGenerator):
     "mlx-lm's generation thread, which survives what goes wrong in it"
     def __init__(self, provider, prompt_cache):
@@ -196,7 +196,7 @@ class Generator(theirs.ResponseGenerator):
         for q in list(self.waiting): q.put(Refused(500, f"the batch that this request was in failed ({type(e).__name__}: {str(e)[:200]})"))
         self.waiting.clear(); gc.collect(); mx.clear_cache()
 
-# %% ../nbs/17_serve.ipynb #b36777b6
+# %% ../nbs/17_serve.ipynb #7d35e2fa
 @patch
 def _tokenize(self:Generator, tokenizer, request, args):
     out = theirs.ResponseGenerator._tokenize(self, tokenizer, request, args)
@@ -208,7 +208,7 @@ def _tokenize(self:Generator, tokenizer, request, args):
     self._afford(n + args.max_tokens, args)
     return out
 
-# %% ../nbs/17_serve.ipynb #b592390b
+# %% ../nbs/17_serve.ipynb #ab548c1b
 @patch
 def _afford(self:Generator, n, args):
     "Count the memory of a request of `n` tokens, or refuse it"
@@ -219,7 +219,7 @@ def _afford(self:Generator, n, args):
     status, have, when = (400, p.cache_bytes, 'this server has') if need > p.cache_bytes else (503, max(free, 0), 'until other requests end there are')
     raise Refused(status, f"{told}; {when} {size_text(have)}, enough for {fitting(p.per, have)} tokens", 'max_tokens', 'out_of_memory')
 
-# %% ../nbs/17_serve.ipynb #49de9e38
+# %% ../nbs/17_serve.ipynb #6c0b596f
 class Provider(theirs.ModelProvider):
     "One model, already loaded, in the place of mlx-lm's ModelProvider"
     def __init__(self, cli_args, model, tokenizer, name):
@@ -234,7 +234,7 @@ class Provider(theirs.ModelProvider):
     def load_default(self): pass
     def load(self, model_path, adapter_path=None, draft_model_path=None): return self.model, self.tokenizer
 
-# %% ../nbs/17_serve.ipynb #4d03b7a9
+# %% ../nbs/17_serve.ipynb #f83e4344
 class Gone(ConnectionError): "The client has closed its connection, or has been told all it will be told"
 
 def _gone(sock):
@@ -242,7 +242,7 @@ def _gone(sock):
     try: return bool(select.select([sock], [], [], 0)[0]) and sock.recv(1, socket.MSG_PEEK) == b''
     except (OSError, ValueError): return True
 
-# %% ../nbs/17_serve.ipynb #0e763c0c
+# %% ../nbs/17_serve.ipynb #5459faba
 class _Watch:
     "A generator of responses for one handler: mlx-lm's, watched"
     def __init__(self, generator, handler): self.generator, self.handler = generator, handler
@@ -259,7 +259,7 @@ class _Watch:
     def end(self, args): self.generator.needs.pop(getattr(args, 'ticket', None), None)
     def never_read(self, ctx, args): ctx.stop(); self.end(args)
 
-# %% ../nbs/17_serve.ipynb #411efa64
+# %% ../nbs/17_serve.ipynb #26a5b71e
 def _refusal(e):
     "An exception of the generation thread as a Refused"
     if isinstance(e, Refused): return e
@@ -277,7 +277,7 @@ def watched(self:_Watch, response, args):
     except Exception as e: self.handler.tell(_refusal(e)); raise Gone() from e
     finally: self.end(args)
 
-# %% ../nbs/17_serve.ipynb #f8c80b3d
+# %% ../nbs/17_serve.ipynb #48379bfc
 _POSTS = '/v1/completions', '/v1/chat/completions', '/chat/completions'
 _LOCAL = 'localhost', '127.0.0.1', '::1'
 
@@ -293,7 +293,7 @@ class Handler(theirs.APIHandler):
         try: super().handle()
         except (ConnectionError, TimeoutError): self.close_connection = True
 
-# %% ../nbs/17_serve.ipynb #9c3e2823
+# %% ../nbs/17_serve.ipynb #0616ff00
 @patch
 def tell(self:Handler, e):
     "Tell the client of the Refused `e`: as a response, or in mid-stream as an event"
@@ -306,7 +306,7 @@ def tell(self:Handler, e):
     if e.status in (429, 503): self.send_header('Retry-After', '1')
     self.end_headers(); self.wfile.write(e.body()); self.wfile.flush()
 
-# %% ../nbs/17_serve.ipynb #5f431226
+# %% ../nbs/17_serve.ipynb #75705c57
 @patch
 def _set_completion_headers(self:Handler, status_code=200):
     if self.failure and status_code >= 400: status_code = self.failure.status
@@ -318,7 +318,7 @@ def _set_stream_headers(self:Handler, status_code=200):
     self.begun = True
     theirs.APIHandler._set_stream_headers(self, status_code)
 
-# %% ../nbs/17_serve.ipynb #d7a0593e
+# %% ../nbs/17_serve.ipynb #94c5ed07
 class _Plain:
     "A handler's output, with mlx-lm's error texts in the API's form"
     def __init__(self, out, handler): self.out, self.handler = out, handler
@@ -339,7 +339,7 @@ def send_response(self:Handler, code, message=None):
     self.code = code
     theirs.APIHandler.send_response(self, code, message)
 
-# %% ../nbs/17_serve.ipynb #1f93b1c7
+# %% ../nbs/17_serve.ipynb #22929516
 @patch
 def _from_here(self:Handler):
     "Refused for a web page of another origin, and for a name that only pretends to be this machine"
@@ -348,7 +348,7 @@ def _from_here(self:Handler):
     host = (self.headers.get('Host') or 'localhost').rsplit(':', 1)[0] if not (self.headers.get('Host') or '').startswith('[') else '::1'
     if self.options.host in _LOCAL and host not in _LOCAL: raise Refused(403, f"the host {host[:80]!r} is not this machine's loopback address")
 
-# %% ../nbs/17_serve.ipynb #65583c4f
+# %% ../nbs/17_serve.ipynb #c5c11f06
 @patch
 def _read(self:Handler):
     "The bytes of the request's body; Refused when it is too long or its length is no number"
@@ -360,7 +360,7 @@ def _read(self:Handler):
     if len(raw) < int(n): raise Gone()
     return raw
 
-# %% ../nbs/17_serve.ipynb #144fa082
+# %% ../nbs/17_serve.ipynb #279b37e8
 @patch
 def _drain(self:Handler, n, seconds=30):
     "Read and forget `n` bytes, so that the client comes to reading the answer"
@@ -371,7 +371,7 @@ def _drain(self:Handler, n, seconds=30):
         if not got: raise Gone()
         n -= got
 
-# %% ../nbs/17_serve.ipynb #a72e0a4a
+# %% ../nbs/17_serve.ipynb #7c44fbd0
 @patch
 def _json(self:Handler):
     "The request's body as a dict; Refused when it is none"
@@ -396,13 +396,13 @@ def _admit(self:Handler):
     if p.limit and len(raw) > 6*p.limit*p.longest + 65536: raise Refused(400, f"the prompt is longer than the model's context of {p.limit} tokens", 'messages', 'context_length_exceeded')
     return raw
 
-# %% ../nbs/17_serve.ipynb #60aff4d3
+# %% ../nbs/17_serve.ipynb #962c0dd0
 def _as_templates_want(body):
     "`body` as JSON in UTF-8: developers are systems, lone surrogates replaced"
     if 'messages' in body: body = body | dict(messages=[m | dict(role='system') if m['role'] == 'developer' else m for m in body['messages']])
     return _unicode(json.dumps(body, ensure_ascii=False)).encode()
 
-# %% ../nbs/17_serve.ipynb #d9689851
+# %% ../nbs/17_serve.ipynb #02d4add7
 @patch
 def do_POST(self:Handler):
     try: raw = self._admit()
@@ -417,14 +417,14 @@ def do_GET(self:Handler):
     except Refused as e: return self.tell(e)
     theirs.APIHandler.do_GET(self)
 
-# %% ../nbs/17_serve.ipynb #291307f5
+# %% ../nbs/17_serve.ipynb #2708cf1a
 @patch
 def handle_models_request(self:Handler):
     "GET /v1/models: the one model there is"
     body = json.dumps(dict(object='list', data=[dict(id=self.response_generator.model_provider.name, object='model', created=self.created, owned_by='turboquant')])).encode()
     self._set_completion_headers(200); self.send_header('Content-Length', str(len(body))); self.end_headers(); self.wfile.write(body)
 
-# %% ../nbs/17_serve.ipynb #2d16d3fc
+# %% ../nbs/17_serve.ipynb #e690dd13
 class _HTTP(ThreadingHTTPServer):
     daemon_threads, request_queue_size = True, 256
     def __init__(self, address, handler, clients):
@@ -438,7 +438,7 @@ class _HTTP(ThreadingHTTPServer):
         try: super().process_request_thread(request, client_address)
         finally: self.room.release()
 
-# %% ../nbs/17_serve.ipynb #c3040f84
+# %% ../nbs/17_serve.ipynb #7729f7b4
 OPTIONS = dict(temp=0., top_p=1., top_k=0, min_p=0., max_tokens=512, num_draft_tokens=0, decode_concurrency=32, prompt_concurrency=8, prefill_step_size=None,
                prompt_cache_size=10, prompt_cache_bytes=None, max_request_bytes=8 << 20, max_clients=256, allowed_origins=(), chat_template_args={},
                kv_bits=None, kv_group_size=64, quantized_kv_start=0, model=None, pipeline=False)
@@ -464,7 +464,7 @@ class Server:
     def __enter__(self): return self
     def __exit__(self, *_): self.close()
 
-# %% ../nbs/17_serve.ipynb #44ee04e9
+# %% ../nbs/17_serve.ipynb #dbb0da2c
 def solo(model, ids, n, answer=None, before=None, chunk=128):
     """`n` greedy tokens that `model` answers to the token ids `ids` with no server and no neighbours around it.
     With `answer` those tokens are fed instead, and how far each was below the best logit is returned: 0 where it was the best.
@@ -484,7 +484,7 @@ def solo(model, ids, n, answer=None, before=None, chunk=128):
         out.append(last if answer is None else (l.max() - l[last]).item())
     return out
 
-# %% ../nbs/17_serve.ipynb #3c5a70ee
+# %% ../nbs/17_serve.ipynb #5cdd315c
 def post(url, body, path='/v1/chat/completions', headers={}, timeout=60):
     "POST `body` (a dict as JSON, or bytes, or pieces of bytes) to a server's `url`: (status, JSON or text)"
     import http.client, urllib.parse
@@ -502,7 +502,7 @@ def alive(url):
     status, out = post(url, dict(messages=[dict(role='user', content='hi')], max_tokens=4))
     return status == 200 and out['usage']['completion_tokens'] <= 4
 
-# %% ../nbs/17_serve.ipynb #fb517023
+# %% ../nbs/17_serve.ipynb #a05c5103
 def hostile():
     "Requests to refuse: {what it is: (expected status, body, and keywords for `post`)}"
     user = lambda **kw: dict(messages=[dict(role='user', content='hi')], max_tokens=4) | kw
@@ -533,7 +533,7 @@ def hostile():
         'from a web page': (403, user(), dict(headers={'Origin': 'https://evil.example'})),
         'to another host name': (403, user(), dict(headers={'Host': 'evil.example:80'}))}
 
-# %% ../nbs/17_serve.ipynb #b0fe88ec
+# %% ../nbs/17_serve.ipynb #f64eca7a
 def their_server(model, tokenizer):
     "mlx-lm's own server around the same model, for comparison: (generator, http server, url)"
     a = argparse.Namespace(**OPTIONS | dict(allowed_origins=['*'], host='127.0.0.1', port=0, prefill_step_size=128, trust_remote_code=False, chat_template=''))
@@ -549,7 +549,7 @@ def their_server(model, tokenizer):
     threading.Thread(target=h.serve_forever, kwargs=dict(poll_interval=.05), daemon=True).start()
     return g, h, f'http://127.0.0.1:{h.server_address[1]}/v1'
 
-# %% ../nbs/17_serve.ipynb #fded6715
+# %% ../nbs/17_serve.ipynb #96122e54
 def survey(model, tokenizer, tries=None):
     "What mlx-lm's own server does with the requests of `hostile`: {what: 'answered', 'accepted', 'no answer' or 'the server is dead'}"
     out, logger = {}, logging.getLogger()
@@ -567,7 +567,7 @@ def survey(model, tokenizer, tries=None):
     logger.level = was
     return out
 
-# %% ../nbs/17_serve.ipynb #50af0e01
+# %% ../nbs/17_serve.ipynb #ffaafb9f
 def leave(url, stream, events=3, tokens=900, text='leaving'):
     "Ask for a long answer and hang up, after `events` events when streaming"
     import http.client, urllib.parse
@@ -581,7 +581,7 @@ def leave(url, stream, events=3, tokens=900, text='leaving'):
         r.close()
     c.close()
 
-# %% ../nbs/17_serve.ipynb #d36a9a57
+# %% ../nbs/17_serve.ipynb #030f1d55
 def rss():
     "Memory of this process in bytes"
     import psutil
@@ -600,7 +600,7 @@ def _stream(url, messages, n):
     *parts, usage = map(json.loads, events[:-1])
     return ''.join(p['choices'][0]['delta'].get('content') or '' for p in parts), usage['usage']['prompt_tokens_details']['cached_tokens']
 
-# %% ../nbs/17_serve.ipynb #285883ec
+# %% ../nbs/17_serve.ipynb #8505451e
 class _Client(threading.Thread):
     "One stream of a load test"
     def __init__(self, url, seed, end, tokens):
@@ -618,7 +618,7 @@ class _Client(threading.Thread):
             except Exception as e: self.errors.append(f'{type(e).__name__}: {e}'[:200]); talk = []; continue
             self.done.append((talk, text, hit)); talk = talk + [dict(role='assistant', content=text)]
 
-# %% ../nbs/17_serve.ipynb #85f1f726
+# %% ../nbs/17_serve.ipynb #a09e6c69
 def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **options):
     """A server for `model` under `streams` clients for `seconds`; returns counts, errors, memory along the way (bytes), and
     how far below the best the tokens of `check` of the answers were, computed with the model alone."""
@@ -641,7 +641,7 @@ def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **o
     return dict(seconds=round(end, 1), streams=streams, answers=len(done), left=sum(c.left for c in clients), hits=sum(d[2] > 0 for d in done), errors=[e for c in clients for e in c.errors],
                 failures=failures, lives=lives, checked=len(below), exact=sum(b == 0 for b in below), below=round(max(below), 4), memory=memory)
 
-# %% ../nbs/17_serve.ipynb #4ac00560
+# %% ../nbs/17_serve.ipynb #e0bcebf4
 def _parser():
     p = argparse.ArgumentParser(prog='turboquant-serve', description="OpenAI-compatible server with 4-bit KV caches", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument('--model', help='an mlx-lm folder, a hub repo id or a GGUF file (default: the embedded SmolLM2-135M-Instruct)')
@@ -660,7 +660,7 @@ def _parser():
     p.add_argument('--log-level', default='WARNING', choices=('DEBUG', 'INFO', 'WARNING', 'ERROR'))
     return p
 
-# %% ../nbs/17_serve.ipynb #ccf3105c
+# %% ../nbs/17_serve.ipynb #8aa9b610
 def main(argv=None):
     "The command turboquant-serve"
     a = vars(_parser().parse_args(argv))

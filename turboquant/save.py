@@ -6,7 +6,7 @@
 __all__ = ['FORMAT', 'SAVE_FOREVER', 'CacheFileError', 'Header', 'read_header', 'fingerprint', 'save_cache', 'load_cache', 'part',
            'kill_while_saving']
 
-# %% ../nbs/11d_save.ipynb #78196548
+# %% ../nbs/11d_save.ipynb #a43d00cd
 import errno, hashlib, json, os, secrets, shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 from mlx.utils import tree_flatten
 
-# %% ../nbs/11d_save.ipynb #9a1fa491
+# %% ../nbs/11d_save.ipynb #8db16d58
 class CacheFileError(ValueError): "A file that is not loaded, and why"
 
 def _bad(path, why): raise CacheFileError(f"`path` is {str(path)!r}, {why}")
@@ -28,7 +28,11 @@ class Header:
     @property
     def end(self): return max((e for _, e in self.tensors.values()), default=8 + len(self.raw))
 
-# %% ../nbs/11d_save.ipynb #ae537e30
+# %% ../nbs/11d_save.ipynb #961709d0
+def _span(base, a, b):
+    if not 0 <= a <= b: raise ValueError('offsets out of order')
+    return base + int(a), base + int(b)
+
 def read_header(f, path):
     "The `Header` of the open file `f`; CacheFileError when it is cut short or no safetensors file"
     size = os.fstat(f.fileno()).st_size
@@ -38,13 +42,13 @@ def read_header(f, path):
     try:
         d = json.loads(raw.decode())
         meta = {str(k): str(v) for k, v in d.pop('__metadata__', {}).items()}
-        at = {k: tuple(8 + n + int(x) for x in v['data_offsets']) for k, v in d.items()}
+        at = {k: _span(8 + n, *v['data_offsets']) for k, v in d.items()}
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as e: _bad(path, f"no safetensors file, or its header is damaged ({type(e).__name__})")
     h = Header(raw, dict(sorted(at.items(), key=lambda x: x[1])), meta)
     if size != h.end: _bad(path, f"of {size} bytes where its header tells of {h.end}: cut short, or something was added")
     return h
 
-# %% ../nbs/11d_save.ipynb #4c4a2fda
+# %% ../nbs/11d_save.ipynb #9ee6fe13
 _SEAL = 'turboquant_seal'
 
 def _place(h, path):
@@ -59,7 +63,7 @@ def _tensor_digests(f, h):
     for a, b in h.tensors.values():
         f.seek(a); yield _digest(f.read(b - a))
 
-# %% ../nbs/11d_save.ipynb #27c2f5ff
+# %% ../nbs/11d_save.ipynb #1097e8df
 def _seal(path):
     "Fill in the seal of a file written with one of zeros, and wait until all of it is on the disk"
     with open(path, 'r+b') as f:
@@ -70,7 +74,7 @@ def _seal(path):
         f.seek(8 + at); f.write(_digest(raw).encode() + body)
         f.flush(); os.fsync(f.fileno())
 
-# %% ../nbs/11d_save.ipynb #e16525b4
+# %% ../nbs/11d_save.ipynb #f9ba187d
 def _check_seal(f, h, path):
     "CacheFileError naming what does not agree with its digest"
     at, seal = _place(h, path)
@@ -79,7 +83,7 @@ def _check_seal(f, h, path):
     for i, (name, d) in enumerate(zip(h.tensors, _tensor_digests(f, h)), 1):
         if d != seal[16*i:16*i + 16]: _bad(path, f"damaged: the tensor {name}, of layer {name.split('.')[0]}, does not agree with its seal")
 
-# %% ../nbs/11d_save.ipynb #175a99a0
+# %% ../nbs/11d_save.ipynb #c5a43199
 def fingerprint(model):
     "16 hex digits that tell `model` from others: its configuration, and 64 numbers of each of its weights"
     args = getattr(model, 'args', None) or getattr(model, 'config', None)
@@ -90,7 +94,7 @@ def fingerprint(model):
         h.update(f'{name} {a.shape} {a.dtype}'.encode() + np.array(some.view(mx.uint8)).tobytes())
     return h.hexdigest()[:16]
 
-# %% ../nbs/11d_save.ipynb #d5b9504c
+# %% ../nbs/11d_save.ipynb #7b170f94
 def _alive(pid):
     try: os.kill(pid, 0)
     except ProcessLookupError: return False
@@ -103,7 +107,7 @@ def _sweep(path):
         pid = p.name[len(path.stem) + 2:].split('.')[0]
         if pid.isdigit() and not _alive(int(pid)): p.unlink(missing_ok=True)
 
-# %% ../nbs/11d_save.ipynb #979b1d09
+# %% ../nbs/11d_save.ipynb #e89dbd75
 def _sync_folder(p):
     "Make a rename in the folder `p` last; some systems do not let folders be opened"
     try: fd = os.open(p, os.O_RDONLY)
@@ -116,7 +120,7 @@ def _no_room(path, need, e):
     free = shutil.disk_usage(path.parent).free
     raise OSError(errno.ENOSPC, f"`path`: the cache takes {need} bytes, {free} are free on that disk ({e}); nothing was changed", str(path)) from e
 
-# %% ../nbs/11d_save.ipynb #9b931f48
+# %% ../nbs/11d_save.ipynb #f6e48169
 FORMAT = 1
 
 def _check_save(path, caches, metadata):
@@ -128,7 +132,7 @@ def _check_save(path, caches, metadata):
         if not isinstance(k, str) or not isinstance(v, str) or '.' in k or k.startswith('turboquant_'):
             raise ValueError(f"`metadata` has {k!r}: {v!r}; expected texts, under names without a dot that do not begin with turboquant_")
 
-# %% ../nbs/11d_save.ipynb #76ae5436
+# %% ../nbs/11d_save.ipynb #857ca1a6
 def save_cache(path,             # ends in .safetensors; replaced if it exists
                caches,           # a prompt cache: a list with one cache a layer, ours or mlx-lm's
                model=None,       # whose cache it is: its fingerprint is kept
@@ -151,7 +155,7 @@ def save_cache(path,             # ends in .safetensors; replaced if it exists
     except BaseException: tmp.unlink(missing_ok=True); raise
     _sync_folder(path.parent)
 
-# %% ../nbs/11d_save.ipynb #8f375d21
+# %% ../nbs/11d_save.ipynb #54448579
 def _check_version(h, path):
     v = h.meta.get('0.turboquant_format')
     if v is None: _place(h, path)                                # says that it is no file of ours
@@ -165,7 +169,7 @@ def _check_kinds(h, path):
         if name and not (isinstance(cls, type) and issubclass(cls, mlx_cache._BaseCache)):
             _bad(path, f"with a {name} in layer {i}, a kind of cache that is not known here")
 
-# %% ../nbs/11d_save.ipynb #a69d4d43
+# %% ../nbs/11d_save.ipynb #4747ae33
 def _check_model(h, model, path):
     if model is None: return
     was, now = h.meta.get('0.turboquant_model'), fingerprint(model)
@@ -188,7 +192,7 @@ def load_cache(path,                    # a file that save_cache wrote
     texts = {k[2:]: v for k, v in h.meta.items() if k.startswith('0.') and not k.startswith('0.turboquant_')}
     return (caches, texts) if return_metadata else caches
 
-# %% ../nbs/11d_save.ipynb #f07604d7
+# %% ../nbs/11d_save.ipynb #e34d6b2a
 def part(h, at):
     "What byte `at` of a file with `Header` h belongs to: length, seal, texts, tensor table, or data"
     if at < 8: return 'length'
@@ -197,7 +201,7 @@ def part(h, at):
     if seal >= 0 and seal <= at - 8 < seal + len(h.meta[f'0.{_SEAL}']): return 'seal'
     return 'texts' if at - 8 >= meta >= 0 else 'tensor table'
 
-# %% ../nbs/11d_save.ipynb #1517d1be
+# %% ../nbs/11d_save.ipynb #18374829
 SAVE_FOREVER = """
 import sys, turboquant, mlx.core as mx; mx.set_default_device(mx.cpu)
 from turboquant.kv_cache import PackedKVCache
@@ -208,7 +212,7 @@ two = [content(0), content(1)]
 for i in range(10**9): save_cache(sys.argv[1], two[i % 2], metadata=dict(content=str(i % 2))); print(i, flush=True)
 """
 
-# %% ../nbs/11d_save.ipynb #066b49a1
+# %% ../nbs/11d_save.ipynb #ff470c47
 def kill_while_saving(path, times, seed=0, tokens=2000):
     "Kill a process that saves to `path` `times` times, after random waits; returns how often the file then loaded whole"
     import random, signal, subprocess, sys, time

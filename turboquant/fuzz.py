@@ -10,12 +10,12 @@ __all__ = ['OPS', 'KINDS', 'GROUP_OPS', 'ZOO', 'OTHERS', 'SANITIZE', 'FILL', 'ha
            'count_calls', 'zoo_model', 'batch_against_alone', 'falls_back', 'rounds', 'accident', 'two_threads',
            'long_talk', 'long_chat', 'sanitize', 'fuzz_parser', 'ordeals', 'batch_speed', 'fuzz_all', 'main', 'stored']
 
-# %% ../nbs/18_hard_use.ipynb #c11eb2e4
+# %% ../nbs/18_hard_use.ipynb #1aaa7180
 import argparse, copy, gc, importlib, json, math, os, random, re, subprocess, sys, tempfile, time, types, warnings
 from pathlib import Path
 import numpy as np
 
-# %% ../nbs/18_hard_use.ipynb #b80bb0bc
+# %% ../nbs/18_hard_use.ipynb #6aa89139
 from .packing import Packed, pack, unpack
 from .fit import pack_fit
 from .core import random_call, check, sdpa_oracle
@@ -27,28 +27,28 @@ from .save import save_cache, load_cache, read_header, part, kill_while_saving, 
 from .lm import make_prompt_cache
 from .serve import Server, alive, hostile, leave, letters_tokenizer, load_test, post, token_bytes, undo_packed, use_packed
 
-# %% ../nbs/18_hard_use.ipynb #fe82753e
+# %% ../nbs/18_hard_use.ipynb #b661c6e2
 import mlx.core as mx
 import mlx.nn as nn
 import mlx_lm.models.cache as mlx_cache
 from fastcore.basics import patch
 from mlx.utils import tree_map, tree_map_with_path
 
-# %% ../nbs/18_hard_use.ipynb #45fd0622
+# %% ../nbs/18_hard_use.ipynb #60ebb29c
 def hadamard(n):
     "The orthonormal Hadamard matrix (n, n), n a power of two, in float64 (Sylvester's construction)"
     h = np.ones((1, 1))
     while len(h) < n: h = np.block([[h, h], [h, -h]])
     return h/math.sqrt(n)
 
-# %% ../nbs/18_hard_use.ipynb #c390ad32
+# %% ../nbs/18_hard_use.ipynb #72d30173
 def fake(x, bits, g, axis, fit):
     "Keys or values (1, H, n, D) of whole blocks, packed and unpacked again: float32"
     how = pack_fit if fit else pack
     p = how(mx.array(x).astype(mx.float16), bits=bits, group_size=g, axis=axis, dtype=mx.float16)
     return np.array(unpack(p, bits=bits, group_size=g, dtype=mx.float32))
 
-# %% ../nbs/18_hard_use.ipynb #9b3d24fe
+# %% ../nbs/18_hard_use.ipynb #8d49e5de
 class Shadow:
     "What one row of a packed cache of the settings `conf` ought to hold, token by token"
     def __init__(self, conf, D):
@@ -61,7 +61,7 @@ class Shadow:
     @property
     def g(self): return max(self.c['group_size'])
 
-# %% ../nbs/18_hard_use.ipynb #8a5fe0cf
+# %% ../nbs/18_hard_use.ipynb #11abb25e
 def block(s, b):
     "Block `b` of the Shadow `s` as the cache holds it: keys and values (1, H, g, D)"
     if b not in s.packs:
@@ -75,7 +75,7 @@ def block(s, b):
         s.packs[b] = out
     return s.packs[b]
 
-# %% ../nbs/18_hard_use.ipynb #476df9aa
+# %% ../nbs/18_hard_use.ipynb #6013da5a
 def held(s):
     "All keys and values of the Shadow `s` as the cache holds them: two arrays (H, n, D) in float64"
     n, full = len(s.ids), max(0, len(s.ids) - s.lead)//s.g
@@ -87,7 +87,7 @@ def held(s):
         if n > rest: parts[j].append(np.stack(s.given[j][rest:n], axis=2))
     return [np.concatenate(p, axis=2)[0].astype(np.float64) for p in parts]
 
-# %% ../nbs/18_hard_use.ipynb #d9bbdf84
+# %% ../nbs/18_hard_use.ipynb #b4fa11c6
 def see(s, kv):
     "Append keys and values (1, H, L, D); returns for each of the L queries which tokens it sees, (L, n) booleans"
     L, at = kv[0].shape[2], len(s.ids)
@@ -99,7 +99,7 @@ def see(s, kv):
     for i in range(L): out[i, ids[m[i]]] = True
     return out
 
-# %% ../nbs/18_hard_use.ipynb #9ef0f41d
+# %% ../nbs/18_hard_use.ipynb #e031c2bc
 def _numbers(s, at, L):
     "What mlx-lm's cache hands out for the tokens `at` to `at + L`: their numbers, and its mask (L, n)"
     mask, new = s.seen.make_mask(L, window_size=None, return_array=False), list(range(at, at + L))
@@ -108,14 +108,14 @@ def _numbers(s, at, L):
     if mask is None or isinstance(mask, str): return ids, np.tril(np.ones((L, len(ids)), bool), len(ids) - L) if L > 1 else np.ones((1, len(ids)), bool)
     return ids, np.array(mx.broadcast_to(mask, (*mask.shape[:-2], L, len(ids)))).reshape(L, len(ids))
 
-# %% ../nbs/18_hard_use.ipynb #63c3d88d
+# %% ../nbs/18_hard_use.ipynb #2803e612
 def placed(x, at, theta, rotated):
     "x (H, n, D) with its pairs (i, i + D/2), i < rotated/2, turned by at·theta^(-2i/D) radians, for the positions `at` (n,)"
     P, H = rotated//2, x.shape[-1]//2
     z = (x[..., :P] + 1j*x[..., H:H + P])*np.exp(1j*at[:, None]*theta**(-2*np.arange(P)/x.shape[-1]))
     return np.concatenate([z.real, x[..., P:H], z.imag, x[..., H + P:]], axis=-1)
 
-# %% ../nbs/18_hard_use.ipynb #08f4ca41
+# %% ../nbs/18_hard_use.ipynb #c2bd599e
 def answer(s, q, sees):
     "Attention of q (1, Hq, L, D) over the Shadow in float64, with query i seeing the tokens `sees[i]`: (Hq, L, D)"
     k, v = held(s)
@@ -129,7 +129,7 @@ def answer(s, q, sees):
     o = np.einsum('hln,hnd->hld', p/p.sum(-1, keepdims=True), np.repeat(v, G, 0))
     return o@hadamard(s.D) if s.turned else o
 
-# %% ../nbs/18_hard_use.ipynb #abf9beb6
+# %% ../nbs/18_hard_use.ipynb #57cc6881
 def take_back(s, n):
     "Take the last `n` tokens from the Shadow"
     to = len(s.ids) - n
@@ -144,7 +144,7 @@ def take_back(s, n):
     old, s.seen = s.seen, (type(s.seen)(s.c['max_size'], s.c['keep']) if s.c['max_size'] else type(s.seen)())
     if to: x = mx.arange(to).astype(mx.float32).reshape(1, 1, to, 1); s.seen.update_and_fetch(x, x)
 
-# %% ../nbs/18_hard_use.ipynb #023f8491
+# %% ../nbs/18_hard_use.ipynb #e7372048
 def _swap(s, u, tokens=None):
     "Put `tokens` (default: the fake-quantised ones) into the block that `u` is unsure of; returns what was there"
     b, cut, was, _ = u
@@ -166,7 +166,7 @@ def settle(s, f):
         else: d = e
     return d
 
-# %% ../nbs/18_hard_use.ipynb #bb31d495
+# %% ../nbs/18_hard_use.ipynb #a30232ec
 def random_conf(rng, ring=False, shared=False):
     "Settings of a packed cache, at random"
     g = rng.choice([(32, 32), (64, 64), (32, 64), (64, 32)])
@@ -183,7 +183,7 @@ def _one_tensor(c, rng):
     return dict(bits=(bits,)*2, group_size=(g,)*2, k_axis=c['v_axis'], rotate_v=False, first=rng.choice([0, 1, 4, g - 1]),
                 turns=(rng.choice([10., 1e4, 1e6]), rng.choice([2, 16, 64])))
 
-# %% ../nbs/18_hard_use.ipynb #a81bd3e6
+# %% ../nbs/18_hard_use.ipynb #b5126de6
 def k_weight(c, D):
     "The weight (D,) of the keys of a shared cache of the settings `c`"
     return 1 + .5*mx.sin(c['turns'][1]*mx.arange(D))
@@ -195,7 +195,7 @@ def build(c, D=64):
     kw = {k: c[k] for k in ('bits', 'group_size', 'k_axis', 'v_axis', 'fit', 'rotate_v')}
     return PackedRotatingKVCache(c['max_size'], c['keep'], draft=c['draft'], **kw) if c['max_size'] else PackedKVCache(first=c['first'], **kw)
 
-# %% ../nbs/18_hard_use.ipynb #772412ae
+# %% ../nbs/18_hard_use.ipynb #19da1a59
 class Pair:
     "A cache (of one row) and its Shadow, to be treated alike"
     H, G, D = 2, 2, 64
@@ -213,7 +213,7 @@ class Pair:
         self.worst, self.done = max(self.worst, d), self.done + 1
         if not d < 1e-4: raise AssertionError(f"differs by {d:.1e} after {len(self.shadow.ids)} tokens of {self.cache}")
 
-# %% ../nbs/18_hard_use.ipynb #d53e9d51
+# %% ../nbs/18_hard_use.ipynb #c0974353
 def step(p, n):
     for _ in range(n): p.update(1)
 
@@ -225,7 +225,7 @@ def trim(p, share):
     p.cache.trim(n); take_back(p.shadow, n)
     if p.shadow.ids: peek(p)
 
-# %% ../nbs/18_hard_use.ipynb #cdc30c60
+# %% ../nbs/18_hard_use.ipynb #d795b18f
 def peek(p):
     "Look without appending: the next query but one sees what the last did"
     q, n, c = p.random(1, p.H*p.G), len(p.shadow.ids), p.conf
@@ -234,7 +234,7 @@ def peek(p):
     o = attend(q, *p.cache.keys_and_values(), scale=p.D**-.5)
     p.note(settle(p.shadow, lambda: np.abs(np.array(o)[0] - answer(p.shadow, q, sees)).max()))
 
-# %% ../nbs/18_hard_use.ipynb #d2d52207
+# %% ../nbs/18_hard_use.ipynb #cd795c3d
 def look(p):
     "All that a cache tells about itself"
     c, s, n = p.cache, p.shadow, len(p.shadow.ids)
@@ -250,7 +250,7 @@ def _same_mask(c, theirs, L, window):
     a, b = (x.make_mask(L, window_size=window, return_array=True) for x in (c, theirs))
     if a.shape != b.shape or not mx.array_equal(a, b): raise AssertionError(f"the mask of {L} queries with window {window} differs")
 
-# %% ../nbs/18_hard_use.ipynb #30ef5c0d
+# %% ../nbs/18_hard_use.ipynb #e459da70
 def saved(p):
     f = Path(p.folder)/'p.safetensors'
     save_cache(f, [p.cache]); (p.cache,) = load_cache(f)
@@ -262,7 +262,7 @@ def copied(p):
 
 def forked(p): p.cache = fork(p.cache)
 
-# %% ../nbs/18_hard_use.ipynb #5c012b32
+# %% ../nbs/18_hard_use.ipynb #d5d1866b
 def refused(p):
     "Arguments that must be refused, and must change nothing"
     n, ones = len(p.cache.bufs), lambda *shape: mx.ones(shape)
@@ -272,19 +272,19 @@ def refused(p):
         try: p.cache.update_and_fetch(*kv); raise AssertionError(f'took tensors of shapes {[x.shape for x in kv]}')
         except ValueError: pass
 
-# %% ../nbs/18_hard_use.ipynb #1b34deca
+# %% ../nbs/18_hard_use.ipynb #41cd58d6
 OPS = dict(update=lambda p, x: p.update(1 + x % 150), step=lambda p, x: step(p, 1 + x % 40), trim=lambda p, x: trim(p, (x % 1000)/1000),
            trim_few=lambda p, x: trim(p, (x % 1000)/1000*min(1, 16/max(1, p.cache.max_trim))), save=lambda p, x: saved(p), copy=lambda p, x: copied(p),
            fork=lambda p, x: forked(p), refuse=lambda p, x: refused(p), look=lambda p, x: look(p))
 
-# %% ../nbs/18_hard_use.ipynb #32dcd1e4
+# %% ../nbs/18_hard_use.ipynb #9055f724
 def run_program(ops, conf_seed, ring=False, folder=None, shared=False):
     "Run `ops`, pairs (name, number), on a cache of random settings and its Shadow; the largest difference. AssertionError if they differ"
     p = Pair(random_conf(random.Random(conf_seed), ring, shared), conf_seed, folder or tempfile.gettempdir())
     for name, x in ops: OPS[name](p, x)
     return p.worst, p.done
 
-# %% ../nbs/18_hard_use.ipynb #c43b00cd
+# %% ../nbs/18_hard_use.ipynb #057ab9ab
 def _settings(examples, seed=None):
     from hypothesis import settings, HealthCheck, Phase
     return settings(max_examples=examples, deadline=None, database=None, derandomize=seed is None, print_blob=False, report_multiple_bugs=False, suppress_health_check=list(HealthCheck))
@@ -293,7 +293,7 @@ def _programs(names, most):
     from hypothesis import strategies as st
     return st.lists(st.tuples(st.sampled_from(sorted(names)), st.integers(0, 10**6)), min_size=1, max_size=most)
 
-# %% ../nbs/18_hard_use.ipynb #1cbd4b13
+# %% ../nbs/18_hard_use.ipynb #a67b7d9d
 def fuzz(run, names, examples, seed=None, most=12, **kw):
     """Run `run(program, number, **kw)` on `examples` random programs of at most `most` operations out of `names`.
     Without `seed` always the same ones. Returns (programs, comparisons, largest difference); raises with the shortest program that fails."""
@@ -310,10 +310,10 @@ def fuzz(run, names, examples, seed=None, most=12, **kw):
         _settings(examples, seed)(test)()
     return programs[0], count[0], float(worst[0])
 
-# %% ../nbs/18_hard_use.ipynb #e940a67f
+# %% ../nbs/18_hard_use.ipynb #e9e21b6c
 KINDS = {'growing': {}, 'rotating': dict(ring=True), 'shared': dict(shared=True)}
 
-# %% ../nbs/18_hard_use.ipynb #305944b2
+# %% ../nbs/18_hard_use.ipynb #4efd8e73
 class Group:
     "A batched cache and a Shadow for each of its rows"
     H, G, D = 2, 2, 64
@@ -327,7 +327,7 @@ class Group:
         self.worst, self.done = max(self.worst, d), self.done + 1
         if not d < 1e-4: raise AssertionError(f"differs by {d:.1e} in {self.cache}")
 
-# %% ../nbs/18_hard_use.ipynb #6e582fa2
+# %% ../nbs/18_hard_use.ipynb #e56ba71b
 @patch
 def update(self:Group, L, spans=None):
     "Append L random tokens a row, of which row i has those in `spans[i]`, and compare every row's answers"
@@ -340,7 +340,7 @@ def update(self:Group, L, spans=None):
         sees = see(s, [x[i:i+1, :, a:b] for x in kv])
         self.note(settle(s, lambda: np.abs(o[i, :, a:b] - answer(s, q[i:i+1, :, a:b], sees)).max()))
 
-# %% ../nbs/18_hard_use.ipynb #6c639d62
+# %% ../nbs/18_hard_use.ipynb #89a7e571
 def left(p, x):
     "Left padding, while the batch is empty"
     if not p.cache.empty(): return
@@ -350,7 +350,7 @@ def left(p, x):
         spans = [(min(n, L), L) for n in pads]; pads = [n - a for n, (a, _) in zip(pads, spans)]
         p.update(L, spans)
 
-# %% ../nbs/18_hard_use.ipynb #eaad203b
+# %% ../nbs/18_hard_use.ipynb #9af1e97b
 def right(p, x):
     "Prompts of different lengths, padded on the right, read in two chunks"
     r = random.Random(x); lens = [r.randrange(0, 120) for _ in p.rows]
@@ -361,25 +361,25 @@ def right(p, x):
         if b > a: p.update(b - a, [(0, min(max(n - a, 0), b - a)) for n in lens])
     p.cache.finalize()
 
-# %% ../nbs/18_hard_use.ipynb #28d596a8
+# %% ../nbs/18_hard_use.ipynb #f1899381
 def leave_batch(p, x):
     r = random.Random(x); keep = r.sample(range(len(p.rows)), r.randrange(1, len(p.rows) + 1))
     p.cache.filter(keep); p.rows = [p.rows[i] for i in keep]
 
-# %% ../nbs/18_hard_use.ipynb #6067275e
+# %% ../nbs/18_hard_use.ipynb #ec23fac6
 def join_batch(p, x):
     if len(p.rows) > 4: return
     other = Group(p.conf, x, 1 + x % 2, p.folder)
     for name, n in ((['right', 'steps', 'left'][x % 3], x), ('steps', x//7)): GROUP_OPS[name](other, n)
     p.cache.extend(other.cache); p.rows += other.rows; p.done += other.done
 
-# %% ../nbs/18_hard_use.ipynb #23a22a22
+# %% ../nbs/18_hard_use.ipynb #5648519c
 def apart(p, x):
     "Take the batch apart and put it together in another order"
     order = random.Random(x).sample(range(len(p.rows)), len(p.rows))
     p.cache = type(p.cache).merge([p.cache.extract(i) for i in order]); p.rows = [p.rows[i] for i in order]
 
-# %% ../nbs/18_hard_use.ipynb #4a5208fc
+# %% ../nbs/18_hard_use.ipynb #f2f17d13
 def alone(p, x):
     "A row taken out goes on by itself, and the batch does not notice"
     i = x % len(p.rows)
@@ -387,7 +387,7 @@ def alone(p, x):
     one.cache, one.shadow = p.cache.extract(i), copy.deepcopy(p.rows[i])
     one.update(1 + x % 70); p.done += one.done
 
-# %% ../nbs/18_hard_use.ipynb #36324272
+# %% ../nbs/18_hard_use.ipynb #b3de7390
 def trim_all(p, x):
     n = math.floor((x % 1000)/1000*(min(p.cache.max_trim, 90) + 1))
     try: p.cache.trim(p.cache.max_trim + 1); raise AssertionError('trim took back what it had not')
@@ -406,11 +406,11 @@ def look_all(p):
     if (c.nbytes > 0) != any(ns): raise AssertionError(f"{c.nbytes} bytes for {ns} tokens")
     if c.last and c.keys_and_values() is not c.last: raise AssertionError('keys_and_values are not those of the last update')
 
-# %% ../nbs/18_hard_use.ipynb #5ac1569c
+# %% ../nbs/18_hard_use.ipynb #dc553f54
 GROUP_OPS = dict(update=lambda p, x: p.update(1 + x % 90), steps=lambda p, x: [p.update(1) for _ in range(1 + x % 30)], left=left, right=right, leave=leave_batch, join=join_batch,
                  apart=apart, alone=alone, trim=trim_all, save=lambda p, x: saved(p), copy=lambda p, x: setattr(p, 'cache', copy.deepcopy(p.cache)), look=lambda p, x: look_all(p))
 
-# %% ../nbs/18_hard_use.ipynb #3072e9d8
+# %% ../nbs/18_hard_use.ipynb #65553634
 def run_batch(ops, number, ring=False, folder=None, shared=False):
     "`run_program` for a batch"
     r = random.Random(number)
@@ -418,7 +418,7 @@ def run_batch(ops, number, ring=False, folder=None, shared=False):
     for name, x in ops: GROUP_OPS[name](p, x)
     return p.worst, p.done
 
-# %% ../nbs/18_hard_use.ipynb #19a5f96f
+# %% ../nbs/18_hard_use.ipynb #90bdbca1
 def protocol():
     "The public methods and properties of mlx-lm's caches: (of those for one sequence, of those for batches)"
     members = lambda *cs: {n for c in cs for n in dir(c) if n[0] != '_' and (callable(x := getattr(c, n)) or isinstance(x, property))} | {'offset'}
@@ -429,7 +429,7 @@ def kind_of(c):
     if isinstance(c, BatchPackedKVCache): return 'batch of ' + kind_of((c.rows or [c.stack.like])[0])
     return 'shared' if isinstance(c, PackedSharedKVCache) else 'rotating' if c.max_size else 'growing'
 
-# %% ../nbs/18_hard_use.ipynb #509e5eab
+# %% ../nbs/18_hard_use.ipynb #0cf56e0c
 def _counting(f, name, counts, depth):
     "`f`, a method, counted where no other counted one is running"
     def called(x, *args, **kw):
@@ -442,7 +442,7 @@ def _counting(f, name, counts, depth):
         return out
     return called
 
-# %% ../nbs/18_hard_use.ipynb #e23d77bd
+# %% ../nbs/18_hard_use.ipynb #c9d39ce9
 def _counted(x, *how):
     "The method, class method or property `x` of a class, counted"
     if isinstance(x, property): return property(_counting(x.fget, *how), x.fset, doc=x.__doc__)
@@ -460,7 +460,7 @@ def count_calls(f):
         for cls, name, x in old: setattr(cls, name, x)
     return counts
 
-# %% ../nbs/18_hard_use.ipynb #1e0278a9
+# %% ../nbs/18_hard_use.ipynb #2b51e8a0
 _layers = ['sliding_attention', 'full_attention']*2
 _four = dict(num_hidden_layers=4, layer_types=_layers, sliding_window=40, vocab_size_per_layer_input=97)
 ZOO = dict(llama={}, llama_window=dict(layer_types=_layers[:2], sliding_window=48), qwen3={}, gemma2=dict(attn_logit_softcapping=5.),
@@ -477,7 +477,7 @@ ZOO = dict(llama={}, llama_window=dict(layer_types=_layers[:2], sliding_window=4
         linear_conv_kernel_dim=4, num_experts=2, num_experts_per_tok=1, decoder_sparse_step=1, shared_expert_intermediate_size=32, mlp_only_layers=[],
         moe_intermediate_size=32, partial_rotary_factor=.5, norm_topk_prob=True))
 
-# %% ../nbs/18_hard_use.ipynb #a28c0edc
+# %% ../nbs/18_hard_use.ipynb #28c3d78d
 _small = dict(hidden_size=64, num_hidden_layers=2, intermediate_size=96, num_attention_heads=4, num_key_value_heads=2, head_dim=64,
               vocab_size=97, rms_norm_eps=1e-5, max_position_embeddings=4096, tie_word_embeddings=True, rope_theta=1e4)
 
@@ -492,7 +492,7 @@ def zoo_model(name, seed=3, spread=.1, **more):
     model.update(tree_map_with_path(scale, model.parameters())); mx.eval(model.parameters())
     return model.eval()
 
-# %% ../nbs/18_hard_use.ipynb #d7cc0f6f
+# %% ../nbs/18_hard_use.ipynb #da88aa5e
 def _tape(c):
     "Let the batched cache `c` note the real tokens of each row"
     c.tape, f = [[] for _ in c.left], c.update_and_fetch
@@ -512,7 +512,7 @@ def _replay(c, tape):
         return f(*theirs)
     c.update_and_fetch = stored
 
-# %% ../nbs/18_hard_use.ipynb #eec99219
+# %% ../nbs/18_hard_use.ipynb #8508e608
 def batch_against_alone(model, lens=(90, 37, 150), chunk=64, steps=12, seed=0):
     "The largest difference of a logit between rows in a batch and alone, on the batch's keys and values"
     r, B = np.random.default_rng(seed), len(lens)
@@ -543,7 +543,7 @@ def _alone(model, solo, batch, packed, ids, lens, chunk, got):
         apart = max([apart, *(cache[j].apart for j in packed)])
     return worst, apart
 
-# %% ../nbs/18_hard_use.ipynb #02e29845
+# %% ../nbs/18_hard_use.ipynb #1fbd05bf
 _latent = dict(vocab_size=97, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=4, kv_lora_rank=32, q_lora_rank=None,
                qk_rope_head_dim=32, v_head_dim=32, qk_nope_head_dim=32)
 _mamba = dict(vocab_size=97, hidden_size=64, intermediate_size=128, state_size=16, num_hidden_layers=2, conv_kernel=4, use_bias=False, use_conv_bias=True, time_step_rank=4)
@@ -557,7 +557,7 @@ OTHERS = dict(
     minicpm3=_latent | dict(model_type='minicpm3', q_lora_rank=32, dim_model_base=64, rms_norm_eps=1e-5, scale_depth=1.4, scale_emb=1, max_position_embeddings=4096,
                              rope_scaling=dict(short_factor=[1.]*16, long_factor=[1.]*16, original_max_position_embeddings=4096)))
 
-# %% ../nbs/18_hard_use.ipynb #36f741ee
+# %% ../nbs/18_hard_use.ipynb #dcbaa456
 def falls_back(name):
     "What becomes of a model of OTHERS: the kinds of its caches, or the refusal; what a warning said; and whether it runs with kv='fp16'"
     m = importlib.import_module(f'mlx_lm.models.{name}')
@@ -569,7 +569,7 @@ def falls_back(name):
     o = model(mx.array([[1, 2, 3]]), cache=make_prompt_cache(model, kv='fp16'))
     return what, ' '.join(str(w.message) for w in said), bool(mx.isfinite(o).all().item())
 
-# %% ../nbs/18_hard_use.ipynb #0e066305
+# %% ../nbs/18_hard_use.ipynb #7565626d
 def rounds(n=50, tokens=600):
     "MLX's memory in bytes after each of `n` rounds of filling, forking, batching and dropping a cache"
     out = []
@@ -580,7 +580,7 @@ def rounds(n=50, tokens=600):
         out.append(mx.get_active_memory())
     return out
 
-# %% ../nbs/18_hard_use.ipynb #934e66e1
+# %% ../nbs/18_hard_use.ipynb #32824b0c
 def accident(model, ids, at, exc=KeyboardInterrupt, chunk=32):
     """Read `ids`, with `exc` raised in the last layer at chunk `at`; level the layers, read the rest.
     Returns the largest difference of the last logits to those of a quiet run."""
@@ -600,7 +600,7 @@ def accident(model, ids, at, exc=KeyboardInterrupt, chunk=32):
     for c in cache: c.trim(c.offset - held)
     return mx.abs(read(cache, held) - quiet).max().item()
 
-# %% ../nbs/18_hard_use.ipynb #45e99988
+# %% ../nbs/18_hard_use.ipynb #3b19b265
 def two_threads(models, ids, steps=30):
     "Greedy tokens of each model in `models`, run in threads at the same time and one after the other: (at once, in turn)"
     from concurrent.futures import ThreadPoolExecutor
@@ -615,7 +615,7 @@ def two_threads(models, ids, steps=30):
     with ThreadPoolExecutor(len(models)) as pool: at_once = list(pool.map(threaded, models))
     return at_once, [run(m) for m in models]
 
-# %% ../nbs/18_hard_use.ipynb #3e36e098
+# %% ../nbs/18_hard_use.ipynb #67b61301
 def long_talk(model, turns, overflow, seed=0):
     """A `Chat` of `turns` turns of random lengths under the policy `overflow`; cleared where the context is full. Returns a dict:
     tokens said, times full, turns dropped, most tokens held, and the most memory in bytes in the second and in the last quarter."""
@@ -630,7 +630,7 @@ def long_talk(model, turns, overflow, seed=0):
     q = turns//4
     return dict(said=said, full=full, dropped=dropped, most=most, memory=(max(memory[q:2*q]), max(memory[-q:])))
 
-# %% ../nbs/18_hard_use.ipynb #5522daf6
+# %% ../nbs/18_hard_use.ipynb #1b71ba77
 def long_chat(model, turns, limit=512, ring=False, seed=0):
     """A chat of `turns` turns of random lengths. `ring`: caches that forget all but `limit` tokens; else the oldest messages are
     dropped when `limit` is near. Returns (tokens read and written, most tokens held, memory in bytes at a quarter and at the end)."""
@@ -654,7 +654,7 @@ def long_chat(model, turns, limit=512, ring=False, seed=0):
         most = max(most, cache[0].size()); memory.append(mx.get_active_memory())
     return total, most, (memory[len(memory)//4], memory[-1])
 
-# %% ../nbs/18_hard_use.ipynb #4291719d
+# %% ../nbs/18_hard_use.ipynb #524c582d
 SANITIZE = """
 import ctypes, sys, numpy as np, turboquant, mlx.core as mx; mx.set_default_device(mx.cpu)
 from turboquant.core import random_call, check, sdpa_oracle
@@ -671,7 +671,7 @@ for i in range(int(sys.argv[1])):
 print('calls', int(sys.argv[1]), 'worst', worst)
 """
 
-# %% ../nbs/18_hard_use.ipynb #4b3c40b9
+# %% ../nbs/18_hard_use.ipynb #de23ab2e
 def sanitize(calls=300, seed=0):
     "Run the C++ text under AddressSanitizer and UBSan on random calls: (ok, what it said); None where there is no such compiler"
     import shutil
@@ -683,7 +683,7 @@ def sanitize(calls=300, seed=0):
     r = subprocess.run([sys.executable, '-c', SANITIZE, str(calls), str(seed)], capture_output=True, text=True, env=env)
     return r.returncode == 0, (r.stdout + r.stderr)[-3000:]
 
-# %% ../nbs/18_hard_use.ipynb #92c0d78e
+# %% ../nbs/18_hard_use.ipynb #af22ebc4
 def _mutant(toks, rng):
     "A piece of the list of tokens with one to four of them changed"
     a = rng.randrange(len(toks)); t = [str(x) for x in toks[a:a + rng.randrange(5, 400)]]
@@ -695,7 +695,7 @@ def _mutant(toks, rng):
         else: t[k], t[j] = t[j], t[k]
     return ''.join(t)
 
-# %% ../nbs/18_hard_use.ipynb #a014b415
+# %% ../nbs/18_hard_use.ipynb #7bdae003
 def fuzz_parser(n, seed=0):
     "What the simulator's rewriter does with `n` damaged pieces of the kernel: {outcome: how often}, and a text for each exception"
     from turboquant import simulator as sim
@@ -710,7 +710,7 @@ def fuzz_parser(n, seed=0):
         out[what] = out.get(what, 0) + 1
     return out, texts
 
-# %% ../nbs/18_hard_use.ipynb #b2b9fbd3
+# %% ../nbs/18_hard_use.ipynb #61e808bb
 def _corrupt(folder, each, rng):
     "Files hit at random in each of their parts: {part: (tried, refused)}"
     f, c = Path(folder)/'c.safetensors', PackedKVCache()
@@ -729,7 +729,7 @@ def _corrupt(folder, each, rng):
         out[f'file damaged: {name}'] = (each, n)
     return out
 
-# %% ../nbs/18_hard_use.ipynb #334ea898
+# %% ../nbs/18_hard_use.ipynb #9165269c
 FILL = """
 import sys, resource, signal, turboquant, mlx.core as mx; mx.set_default_device(mx.cpu)
 from turboquant.save import save_cache, load_cache; from turboquant.kv_cache import PackedKVCache
@@ -744,13 +744,13 @@ for i in range(tries):
 print(good)
 """
 
-# %% ../nbs/18_hard_use.ipynb #5826fc6a
+# %% ../nbs/18_hard_use.ipynb #9cc861be
 def _disk_full(folder, tries):
     "Saves that run out of room after each share of the file: (tried, refused with the old file whole)"
     r = subprocess.run([sys.executable, '-c', FILL, str(Path(folder)/'f.safetensors'), str(tries)], capture_output=True, text=True)
     return tries, int(r.stdout or 0)
 
-# %% ../nbs/18_hard_use.ipynb #f8e0a669
+# %% ../nbs/18_hard_use.ipynb #24998e60
 def _small_disk(folder):
     "The same on a disk of 200 kB that is really full, where one may be mounted: (tried, survived), or None"
     d = Path(folder)/'disk'; d.mkdir(exist_ok=True)
@@ -763,7 +763,7 @@ def _small_disk(folder):
         except OSError as e: return 1, int('takes' in str(e) and load_cache(d/'c.safetensors')[0].offset == 100 and len(list(d.iterdir())) == 1)
     finally: subprocess.run(['umount', str(d)])
 
-# %% ../nbs/18_hard_use.ipynb #affb9cd3
+# %% ../nbs/18_hard_use.ipynb #64e63d1e
 def _garbled(rng, n):
     "`n` chat requests with some bytes changed, doubled or left out"
     good = json.dumps(dict(messages=[dict(role='user', content='hello there')], max_tokens=3, temperature=0.5, stop=['x'], stream=False)).encode()
@@ -776,7 +776,7 @@ def _garbled(rng, n):
             else: b[at:at] = b[at:at + rng.randrange(1, 8)]
         yield bytes(b)
 
-# %% ../nbs/18_hard_use.ipynb #01a057a9
+# %% ../nbs/18_hard_use.ipynb #fdba18b1
 def _rude(url, rng, leaves, garbled, big, at_once=64):
     "What clients do to a server: {what: (tried, answered as it should)}"
     out = {}
@@ -798,7 +798,7 @@ def _at_once(url, n):
     ask = lambda i: post(url, dict(messages=[dict(role='user', content='x'*(1 + 7*i % 300))], max_tokens=4))[0]
     with ThreadPoolExecutor(n) as pool: return sum(s == 200 for s in pool.map(ask, range(n)))
 
-# %% ../nbs/18_hard_use.ipynb #0c40fd42
+# %% ../nbs/18_hard_use.ipynb #9b120c77
 def _endless_prompt(big):
     "A prompt of `big` bytes into turboquant-generate: (1, refused with a reason)"
     p = subprocess.Popen([sys.executable, '-m', 'turboquant.generate'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -815,7 +815,7 @@ def _talks(turns):
     r = {o: long_talk(model, turns, o) for o in OVERFLOW}
     return {f'turns of a chat, overflow {o}': (turns, turns*(x['most'] <= 512 and x['memory'][1] <= 1.1*x['memory'][0])) for o, x in r.items()}
 
-# %% ../nbs/18_hard_use.ipynb #5cecbfa7
+# %% ../nbs/18_hard_use.ipynb #afbb5cd5
 def ordeals(folder, kills=100, each=300, fills=40, leaves=50, garbled=500, big=1e9, seed=0, turns=2000):
     "What was tried and what survived: {what: (tried, survived)}"
     rng, model = random.Random(seed), zoo_model('llama', spread=.3)
@@ -826,7 +826,7 @@ def ordeals(folder, kills=100, each=300, fills=40, leaves=50, garbled=500, big=1
     if big > 3e8: out[f'a prompt of {big:.0e} bytes on standard input'] = _endless_prompt(big)
     return out | _talks(turns)
 
-# %% ../nbs/18_hard_use.ipynb #381ad830
+# %% ../nbs/18_hard_use.ipynb #4187d20c
 def batch_speed(B=16, tokens=512, steps=4):
     """Milliseconds of a decode step of `B` rows with `tokens` tokens each, SmolLM2: in a stack, row by row, on mlx-lm's batch,
     and `B` times a single row"""
@@ -844,7 +844,7 @@ def batch_speed(B=16, tokens=512, steps=4):
     try: return out | dict(row_by_row=ms(merged(ours), B))
     finally: BatchPackedKVCache._can_step = can
 
-# %% ../nbs/18_hard_use.ipynb #2cdfaf9a
+# %% ../nbs/18_hard_use.ipynb #7609ee18
 def fuzz_all(examples, seed=None, calls=300):
     "All fuzzers: {what: (programs, comparisons, largest difference)} and the sanitizers' word"
     out, start = {}, time.monotonic()
@@ -859,7 +859,7 @@ def fuzz_all(examples, seed=None, calls=300):
     if ok and not ok[0]: raise AssertionError(ok[1])
     return out | dict(seconds=round(time.monotonic() - start))
 
-# %% ../nbs/18_hard_use.ipynb #1726aaa2
+# %% ../nbs/18_hard_use.ipynb #ae12463b
 def main(argv=None):
     "python -m turboquant.fuzz {fuzz,load,ordeals,chat,speed}: the long runs; prints JSON"
     p = argparse.ArgumentParser(prog='turboquant.fuzz', description=main.__doc__)
@@ -883,7 +883,7 @@ def main(argv=None):
 
 if __name__ == '__main__' and '__file__' in globals(): sys.exit(main())          # as a module, not in the notebook
 
-# %% ../nbs/18_hard_use.ipynb #992bcb76
+# %% ../nbs/18_hard_use.ipynb #a4735e23
 def stored():
     "The stored results of the long runs: a dict"
     import importlib.resources

@@ -7,12 +7,12 @@ __all__ = ['BASE', 'FORMATS', 'Fact', 'CANDIDATES', 'logprobs', 'teacher_forced'
            'table', 'novel', 'float32_model', 'stored', 'passage', 'ask', 'says', 'compare_facts', 'facts_table',
            'quality_arguments', 'facts_arguments', 'quality_main', 'facts_main', 'main']
 
-# %% ../nbs/16a_quality.ipynb #f474c818
+# %% ../nbs/16a_quality.ipynb #33da9344
 import argparse, json, math, re, sys
 from collections import namedtuple
 from pathlib import Path
 
-# %% ../nbs/16a_quality.ipynb #554f237e
+# %% ../nbs/16a_quality.ipynb #f90b0162
 import turboquant                                          # before MLX, so that it finds a fast BLAS
 import numpy as np
 import mlx.core as mx
@@ -20,34 +20,34 @@ from tqdm import tqdm
 from .generate import context_limit, encode, generate, kv_bytes
 from .lm import KINDS, default_model_path, load, make_prompt_cache
 
-# %% ../nbs/16a_quality.ipynb #540e11ad
+# %% ../nbs/16a_quality.ipynb #49097f9e
 def logprobs(model, ids, cache=None):
     "Log-probabilities (n, V), float32, of what follows each of the n `ids`, whose keys and values go into `cache`"
     l = model(mx.array(ids)[None], cache=cache)[0].astype(mx.float32)          # (1, n) -> (1, n, V) -> (n, V)
     return l - mx.logsumexp(l, axis=-1, keepdims=True)
 
-# %% ../nbs/16a_quality.ipynb #731c5c47
+# %% ../nbs/16a_quality.ipynb #08776176
 def teacher_forced(model, ids, cache, chunk=256):
     "Feed `ids` to `cache` by chunks; yield for each the log-probabilities (n, V) and the n ids that truly come next"
     for i in range(0, len(ids) - 1, chunk):
         y = mx.array(ids[i + 1:i + chunk + 1])
         yield logprobs(model, ids[i:i + chunk], cache)[:y.size], y
 
-# %% ../nbs/16a_quality.ipynb #2d6be1ff
+# %% ../nbs/16a_quality.ipynb #2dc3d556
 def distance(p, q, y):
     """Three arrays (n,) from the reference log-probabilities `p`, others `q`, both (n, V), and the true next ids `y` (n,):
     −log q(y) in nats, KL(p‖q) in nats, and whether both put the same token first"""
     nll = -mx.take_along_axis(q, y[:, None], axis=-1)[:, 0]
     return [np.array(x) for x in (nll, (mx.exp(p)*(p - q)).sum(-1), p.argmax(-1) == q.argmax(-1))]
 
-# %% ../nbs/16a_quality.ipynb #ffa24051
+# %% ../nbs/16a_quality.ipynb #33e4346b
 def cache_bits(cache):
     "Bits in use per cached number: codes, scales, biases and exact tokens of all layers of `cache`; ValueError if empty"
     used, half = kv_bytes(cache)
     if not half: raise ValueError('cache: got an empty one, wanted at least one token in it')
     return 16*used/half
 
-# %% ../nbs/16a_quality.ipynb #728e6681
+# %% ../nbs/16a_quality.ipynb #595584b0
 BASE, FORMATS = 'unquantised', ('int4', 'int4-token', 'k8v4', 'mixed', 'int8')
 
 def _makers(formats):
@@ -61,7 +61,7 @@ def _makers(formats):
         out[name] = make
     return out
 
-# %% ../nbs/16a_quality.ipynb #f19b503a
+# %% ../nbs/16a_quality.ipynb #45abc7a6
 def _ids(model, tokenizer, text, tokens, chunk):
     "The first `tokens` ids of `text`, all arguments checked"
     for n, x, lo in (('tokens', tokens, 2), ('chunk', chunk, 1)):
@@ -72,7 +72,7 @@ def _ids(model, tokenizer, text, tokens, chunk):
     if len(ids) < tokens: raise ValueError(f'text: got {len(ids)} tokens, wanted at least {tokens}')
     return ids
 
-# %% ../nbs/16a_quality.ipynb #437f5d44
+# %% ../nbs/16a_quality.ipynb #5ff6a118
 def compare(model, tokenizer, text, formats=FORMATS, *, tokens=2048, chunk=256, progress=True):
     """Run the first `tokens` tokens of `text` through `model` once for each cache format, `chunk` at a time; returns a list
     of rows (`row`), the unquantised cache first. `formats`: names of `make_prompt_cache`, or pairs (name, model -> cache).
@@ -90,7 +90,7 @@ def compare(model, tokenizer, text, formats=FORMATS, *, tokens=2048, chunk=256, 
     base = np.concatenate([e[0] for e in each[BASE]])
     return [row(n, each[n], caches[n], base) for n in caches]
 
-# %% ../nbs/16a_quality.ipynb #b1a88713
+# %% ../nbs/16a_quality.ipynb #c16e025f
 def row(name, chunks, cache, base):
     """One row of the table, a dict: ppl, its `increase` over the unquantised cache in % with its standard error `se`,
     `kl` in nats, and its mean in the `quarters` of the text, `top1` in %, `bits` per value in use, `allocated` bits per value, `bytes` in use, and `each` position's arrays"""
@@ -102,7 +102,7 @@ def row(name, chunks, cache, base):
                 kl=float(kl.mean()), quarters=[float(x.mean()) for x in np.array_split(kl, 4)], top1=float(100*same.mean()), bits=cache_bits(cache),
                 allocated=16*sum(c.nbytes for c in cache)/half, bytes=used, positions=n, each=dict(nll=nll, kl=kl, same=same))
 
-# %% ../nbs/16a_quality.ipynb #bce4c243
+# %% ../nbs/16a_quality.ipynb #25e4d502
 def table(rows):
     "The rows of `compare` as a text"
     out = [f"{'cache':14}{'bits/value':>10}{'perplexity':>12}{'increase':>10}{'± s.e.':>8}{'KL (nats)':>11}{'top-1 agrees':>14}"]
@@ -111,7 +111,7 @@ def table(rows):
         out.append(f"{r['format']:14}{r['bits']:10.2f}{r['ppl']:12.2f}{far}")
     return '\n'.join(out)
 
-# %% ../nbs/16a_quality.ipynb #b819f194
+# %% ../nbs/16a_quality.ipynb #1316598a
 def novel():
     "The text of data/alice.txt: Alice's Adventures in Wonderland, Lewis Carroll, 1865, in the public domain"
     return (Path(turboquant.__file__).parent/'data'/'alice.txt').read_text(encoding='utf-8')
@@ -122,14 +122,14 @@ def float32_model(path=None):
     model.set_dtype(mx.float32)
     return model, tokenizer
 
-# %% ../nbs/16a_quality.ipynb #31bddc9f
+# %% ../nbs/16a_quality.ipynb #00069378
 def stored(name):
     "The measured results in data/`name`.json: a dict with the command, the machine and the rows"
     path = Path(turboquant.__file__).parent/'data'/f'{name}.json'
     if not path.exists(): raise ValueError(f'name: got {name!r}, wanted quality or facts')
     return json.loads(path.read_text(encoding='utf-8'))
 
-# %% ../nbs/16a_quality.ipynb #f90fbbc3
+# %% ../nbs/16a_quality.ipynb #49b98ec5
 Fact = namedtuple('Fact', 'begins question key')           # the passage's first words, the question, a word of the answer
 
 def passage(tokenizer, text, begins, tokens=300):
@@ -138,7 +138,7 @@ def passage(tokenizer, text, begins, tokens=300):
     if at < 0: raise ValueError(f'begins: got {begins!r}, wanted words of the text')
     return tokenizer.decode(tokenizer.encode(text[at:at + 8*tokens])[:tokens])
 
-# %% ../nbs/16a_quality.ipynb #49606a2b
+# %% ../nbs/16a_quality.ipynb #9ad4e5be
 CANDIDATES = [Fact(*l.split(' | ')) for l in """
 Alice was beginning to get | What colour were the White Rabbit's eyes? | pink
 Down, down, down. There was nothing | What is the name of Alice's cat? | Dinah
@@ -170,7 +170,7 @@ The King laid his hand upon her arm | In which country are the pyramids of Giza?
 We had the best of educations | What is the capital of Germany? | Berlin
 """.strip().splitlines()]
 
-# %% ../nbs/16a_quality.ipynb #dc0ca5b9
+# %% ../nbs/16a_quality.ipynb #04518990
 def ask(model, tokenizer, text, fact, kv, tokens=300, max_tokens=24):
     "The greedy answer to `fact` after its passage with a cache of format `kv`, and the tokens read and packed: a dict"
     said = f"{passage(tokenizer, text, fact.begins, tokens)}\n\nQuestion: {fact.question}\nAnswer in one short sentence."
@@ -182,7 +182,7 @@ def says(answer, key):
     "Does `answer` contain `key`, a word or alternatives a|b, as a whole word, its plural included, in any case?"
     return re.search(rf'\b(?:{key})s?\b', answer, re.I) is not None
 
-# %% ../nbs/16a_quality.ipynb #aa15be28
+# %% ../nbs/16a_quality.ipynb #1929e2f1
 def compare_facts(model, tokenizer, text, formats=('int4', 'int4-token'), candidates=CANDIDATES, *, n=10, tokens=300,
                   max_tokens=24, progress=True):
     """Ask `candidates` with the unquantised cache until `n` answers hold their key, then those `n` with each of `formats`.
@@ -202,7 +202,7 @@ def compare_facts(model, tokenizer, text, formats=('int4', 'int4-token'), candid
             for kv in formats: _add_answer(r, kv, one(f, kv)); bar.update()
     return rows
 
-# %% ../nbs/16a_quality.ipynb #d0a0540b
+# %% ../nbs/16a_quality.ipynb #ec4463ed
 def _fact_row(fact, got):
     right = says(got['answer'], fact.key)
     return dict(**fact._asdict(), kept=right, read=got['read'], packed=0,
@@ -212,7 +212,7 @@ def _add_answer(row, kv, got):
     row['answers'][kv], row['right'][kv] = got['answer'], says(got['answer'], row['key'])
     row['packed'] = max(row['packed'], got['packed'])
 
-# %% ../nbs/16a_quality.ipynb #dd9aefc5
+# %% ../nbs/16a_quality.ipynb #7932dc8d
 def facts_table(rows):
     "The kept rows of `compare_facts` as a text, and how many are answered right"
     kept = [r for r in rows if r['kept']]
@@ -226,7 +226,7 @@ def facts_table(rows):
         out.append(f"\n{k}: {right} of {len(kept)} right, {same} word for word the same")
     return '\n'.join(out)
 
-# %% ../nbs/16a_quality.ipynb #675cf28b
+# %% ../nbs/16a_quality.ipynb #773b1e2d
 def _model_arguments(p):
     p.add_argument('--model', help='a GGUF file, an mlx-lm folder or a hub repo; SmolLM2-135M-Instruct by default, in float32')
     p.add_argument('--text', help='a text file; by default data/alice.txt, the novel that comes with the package')
@@ -246,7 +246,7 @@ def facts_arguments(p):
                    help=f"of {', '.join(KINDS)}")
     p.add_argument('--n', type=int, default=10, help='how many questions that the unquantised cache answers right')
 
-# %% ../nbs/16a_quality.ipynb #323d3942
+# %% ../nbs/16a_quality.ipynb #e17b7879
 def _inputs(a):
     "(model, tokenizer, text) of the arguments"
     text = Path(a.text).read_text(encoding='utf-8') if a.text else novel()
@@ -261,7 +261,7 @@ def _report(a, **kw):
                text=Path(a.text).name if a.text else 'data/alice.txt', info=info(), **kw)
     if a.json: Path(a.json).write_text(json.dumps(out, indent=1, ensure_ascii=False) + '\n', encoding='utf-8')
 
-# %% ../nbs/16a_quality.ipynb #dcfc5df1
+# %% ../nbs/16a_quality.ipynb #033104f2
 def quality_main(a):
     "turboquant-bench quality"
     model, tokenizer, text = _inputs(a)
@@ -276,7 +276,7 @@ def facts_main(a):
     print(facts_table(rows))
     _report(a, rows=rows)
 
-# %% ../nbs/16a_quality.ipynb #aea7e375
+# %% ../nbs/16a_quality.ipynb #2648de2d
 def main(argv=None):
     "python -m turboquant.quality quality | facts"
     p = argparse.ArgumentParser('python -m turboquant.quality', description='What a cache format costs a model.')
@@ -288,5 +288,5 @@ def main(argv=None):
     try: a.run(a)
     except (ValueError, OSError) as e: sys.exit(str(e))
 
-# %% ../nbs/16a_quality.ipynb #af802462
+# %% ../nbs/16a_quality.ipynb #504e8bfd
 if __name__ == '__main__' and '__file__' in globals(): main()

@@ -71,7 +71,7 @@ class CodeBuffer:
     @property
     def nbytes(self): return 0 if self.c is None else sum(a.nbytes for a in self.c)
     @property
-    def token_bytes(self): return 0 if self.c is None else self.nbytes/self.size
+    def token_bytes(self): return self.nbytes/self.size if self.size else 0
     def kept(self):
         "The codes in use"
         return cut(self.c, 0, self.end - self.base)
@@ -524,4 +524,4 @@ def main(argv=None):
 
 # %% ../nbs/11a_codec_cache.ipynb #9b3a0cfb
 #| eval: false
-if __name__ == '__main__': main()
+if __name__ == '__main__' and '__file__' in globals(): main()

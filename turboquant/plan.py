@@ -275,3 +275,6 @@ def main(argv=None):
     "The command turboquant-plan; returns the exit code"
     try: return _answer(_parser().parse_args(argv), this_mac())
     except ValueError as e: print(f'turboquant-plan: {e}', file=sys.stderr); return 2
+
+# %% ../nbs/12a_plan.ipynb #planmain
+if __name__ == '__main__' and '__file__' in globals(): sys.exit(main())

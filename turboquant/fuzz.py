@@ -659,7 +659,7 @@ SANITIZE = """
 import ctypes, sys, numpy as np, turboquant, mlx.core as mx; mx.set_default_device(mx.cpu)
 from turboquant.core import random_call, check, sdpa_oracle
 from turboquant import backends as b
-lib = b.cpu_library('-O1', '-g', '-fno-omit-frame-pointer', '-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fwrapv', *b.cpu_flags()[1:])
+lib = b.cpu_library('-O1', '-g', '-fno-omit-frame-pointer', '-fsanitize=address,undefined', '-fno-sanitize-recover=all', *b.cpu_flags()[1:])
 rng, worst = np.random.default_rng(int(sys.argv[2])), 0.
 for i in range(int(sys.argv[1])):
     q, k, v, kw = random_call(rng, N=(1, 31, 64, 257), dtype=(mx.float32, mx.float16)[i % 2])

@@ -563,8 +563,7 @@ def loader(self:Codec):
     return None
 
 def _table(xs):
-    a = mx.array(xs or [0.], dtype=mx.float32); mx.eval(a)
-    return a
+    return mx.array(xs or [0.], dtype=mx.float32)                          # not evaluated: that would wait for the queue
 
 def _once(codec, key, make):
     "What `make()` returned the first time for this codec and key: texts are not written anew at every token"

@@ -197,7 +197,7 @@ def check_all(q, k, v, scale, mask, window, sinks, softcap, start, length, ring,
 # %% ../nbs/04_sdpa_int4.ipynb #04sign1
 _PLAIN = {int, float, bool, str, type(None)}
 
-def _look(a): return a.shape, a.dtype
+def _look(a): return type(a), a.shape, a.dtype
 def _looks(xs): return xs and (*map(_look, xs),)                   # of a pair, or None
 
 def _signature(q, k, v, sinks, first, recent, mask, numbers, pairs):

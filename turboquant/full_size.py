@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['KINDS', 'runners', 'Dequantise', 'Plain', 'caches', 'fill', 'decode', 'chunk', 'whole', 'main']
 
-# %% ../nbs/12b_full_size.ipynb #7ad04a7b
+# %% ../nbs/12b_full_size.ipynb #c8a0b6a7
 import argparse, json, statistics, time
 import turboquant
 import mlx.core as mx
@@ -14,12 +14,12 @@ from mlx.utils import tree_flatten, tree_map
 from mlx_lm.models import gemma4_text
 from mlx_lm.models.cache import KVCache, QuantizedKVCache, RotatingKVCache
 
-# %% ../nbs/12b_full_size.ipynb #7e6b069b
+# %% ../nbs/12b_full_size.ipynb #fcc17de3
 from .gemma4 import GEMMA4, Gemma4, Gemma4Config, tiny
 from .kv_cache import PackedRotatingKVCache
 from .shared import PackedSharedKVCache
 
-# %% ../nbs/12b_full_size.ipynb #16d0271f
+# %% ../nbs/12b_full_size.ipynb #abcc77c6
 def runners(kind='31b', small=False, bits=4):
     "Ours and mlx-lm's model of one `kind` of GEMMA4 with the same random weights in `bits` bits, bfloat16; and the bytes of these"
     d = tiny(kind) if small else GEMMA4[kind]
@@ -31,7 +31,7 @@ def runners(kind='31b', small=False, bits=4):
     nn.quantize(theirs, group_size=64, bits=bits); theirs.load_weights(weights)
     return ours, theirs, sum(v.nbytes for _, v in weights)
 
-# %% ../nbs/12b_full_size.ipynb #fce2aad9
+# %% ../nbs/12b_full_size.ipynb #c5355432
 class Dequantise(QuantizedKVCache):
     "A growing cache in MLX's 4-bit layout that hands out a 16-bit copy of everything"
     def __init__(self): super().__init__(group_size=64, bits=4)
@@ -45,7 +45,7 @@ class Plain:
     def make_mask(self, *args, **kw): return self.cache.make_mask(*args, **kw)
     def update_and_fetch(self, keys, values): return self.cache.update_and_fetch(keys, values)
 
-# %% ../nbs/12b_full_size.ipynb #b3b358ff
+# %% ../nbs/12b_full_size.ipynb #3bcaefb3
 KINDS = 'shared', 'int4', 'mlx-lm', 'dequantise'
 
 def caches(model, kind):
@@ -55,7 +55,7 @@ def caches(model, kind):
     c = model.make_cache()
     return [Plain(Dequantise()) if isinstance(x, KVCache) else x for x in c] if kind == 'dequantise' else c
 
-# %% ../nbs/12b_full_size.ipynb #08731a75
+# %% ../nbs/12b_full_size.ipynb #52efb066
 def _noise(H, n, D, seed): return mx.random.normal((1, H, n, D), dtype=mx.bfloat16, key=mx.random.key(seed))
 
 def _fill_ring(c, H, D, N):
@@ -65,7 +65,7 @@ def _fill_ring(c, H, D, N):
     c.update_and_fetch(_noise(H, n, D, 1), _noise(H, n, D, 2))
     if n < N: c.packed += N - n; c.lost += N - n; c.exact += N - n; c.last = None; c.version += 1
 
-# %% ../nbs/12b_full_size.ipynb #8d5a6f2f
+# %% ../nbs/12b_full_size.ipynb #0dba792a
 def _fill_grown(c, H, D, N, piece):
     "Put `N` random tokens into a packed growing cache, `piece` at a time"
     for s in range(0, N, piece):
@@ -85,7 +85,7 @@ def fill(cache, config, N, piece=8192):
     mx.clear_cache()
     return cache
 
-# %% ../nbs/12b_full_size.ipynb #337468bd
+# %% ../nbs/12b_full_size.ipynb #38948d21
 def decode(model, cache, n):
     "(seconds a token, seconds of describing, of queueing) over `n` greedy tokens, each queued before the one before is read"
     clock, said, queued = time.perf_counter, 0, 0
@@ -97,7 +97,7 @@ def decode(model, cache, n):
     mx.eval(y)
     return (clock() - start)/n, said/n, queued/n
 
-# %% ../nbs/12b_full_size.ipynb #62de9c85
+# %% ../nbs/12b_full_size.ipynb #bad3991a
 def chunk(model, cache, n, vocab):
     "dict(seconds, peak) of each of two chunks of `n` random tokens: peak bytes above what was there before, without the cache"
     out, held = [], sum(c.nbytes for c in cache if c.offset)
@@ -116,7 +116,7 @@ def whole(model, cache, N, n, vocab, marks=()):
         model.model(mx.random.randint(0, vocab, (1, m)), cache=cache); mx.eval([c.state for c in cache]); mx.clear_cache()
         if done in marks or done == N: yield dict(tokens=done, seconds=time.perf_counter() - start, peak=mx.get_peak_memory() - before)
 
-# %% ../nbs/12b_full_size.ipynb #1ba72ce5
+# %% ../nbs/12b_full_size.ipynb #47e050ff
 _GB = lambda x: round(x/1e9, 3)
 _cached = lambda cache, conf: dict(cache_gb=_GB(sum(c.nbytes for c in cache)), global_gb=_GB(sum(c.nbytes for i, c in enumerate(cache) if conf.full(i))))
 
@@ -132,7 +132,7 @@ def _decode_rows(nets, conf, contexts, kinds, rounds, tokens=16):
                        ms_describe_queue=[[round(1e3*x, 2) for x in t[1:]] for t in took[k]], **_cached(live[k], conf))
         del live
 
-# %% ../nbs/12b_full_size.ipynb #417d0ada
+# %% ../nbs/12b_full_size.ipynb #a79b8802
 def _chunk_rows(nets, conf, offsets, kinds, n):
     for at in offsets:
         for k in kinds:
@@ -148,7 +148,7 @@ def _whole_rows(nets, conf, N, n):
         yield dict(what='full', tokens=r['tokens'], seconds=round(r['seconds'], 2), tok_s=round(r['tokens']/r['seconds'], 1), peak_over_weights_gb=_GB(r['peak']), **_cached(c, conf))
     yield dict(what='full decode', context=N, tok_s=round(1/decode(nets[0], c, 8)[0], 2))
 
-# %% ../nbs/12b_full_size.ipynb #cf478b09
+# %% ../nbs/12b_full_size.ipynb #b969fb9c
 def main(argv=None):
     "python -m turboquant.full_size: rows of JSON for Gemma 4 31B with random weights on the device MLX finds"
     p = argparse.ArgumentParser('turboquant.full_size', description='Decode, chunks and a whole prompt of Gemma 4 31B with random 4-bit weights (18 GB).')
@@ -167,5 +167,5 @@ def main(argv=None):
         if a.json:
             with open(a.json, 'a') as f: f.write(json.dumps(r) + '\n')
 
-# %% ../nbs/12b_full_size.ipynb #dee38465
+# %% ../nbs/12b_full_size.ipynb #2f5db215
 if __name__ == '__main__' and '__file__' in globals(): main()

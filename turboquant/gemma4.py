@@ -8,7 +8,7 @@ __all__ = ['GEMMA4', 'COMPILE', 'Gemma4Config', 'tiny', 'rope_periods', 'Rope', 
            'text_name', 'sanitize', 'safetensors_header', 'shards', 'quantized_as', 'load_model', 'load', 'tiny_folder',
            'kv_nbytes', 'shard']
 
-# %% ../nbs/12_gemma4.ipynb #d20b6d0b
+# %% ../nbs/12_gemma4.ipynb #a07c6670
 import json, re, struct
 from dataclasses import dataclass, field, fields
 from functools import lru_cache, partial
@@ -21,21 +21,21 @@ from mlx.utils import tree_flatten
 from mlx_lm.models.cache import KVCache, RotatingKVCache
 from mlx_lm.models.switch_layers import SwitchGLU
 
-# %% ../nbs/12_gemma4.ipynb #e7ad597d
+# %% ../nbs/12_gemma4.ipynb #cca57694
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedKeys, attend
 from .shared import PackedSharedKVCache
 
-# %% ../nbs/12_gemma4.ipynb #913fcc63
+# %% ../nbs/12_gemma4.ipynb #2a0b0b65
 def _types(sliding, n): return (['sliding_attention']*sliding + ['full_attention'])*n
 
-# %% ../nbs/12_gemma4.ipynb #b1844699
+# %% ../nbs/12_gemma4.ipynb #14fe888e
 _BIG = dict(vocab_size=262144, head_dim=256, global_head_dim=512, sliding_window=1024, attention_k_eq_v=True,
             max_position_embeddings=262144, num_kv_shared_layers=0, hidden_size_per_layer_input=0,
             final_logit_softcapping=30.0)
 _SMALL = _BIG | dict(sliding_window=512, max_position_embeddings=131072, attention_k_eq_v=False,
                      hidden_size_per_layer_input=256)
 
-# %% ../nbs/12_gemma4.ipynb #bb02fffc
+# %% ../nbs/12_gemma4.ipynb #2dbecc48
 GEMMA4 = {
     '31b': _BIG | dict(hidden_size=5376, intermediate_size=21504, num_hidden_layers=60, num_attention_heads=32,
                        num_key_value_heads=16, num_global_key_value_heads=4, layer_types=_types(5, 10)),
@@ -49,7 +49,7 @@ GEMMA4 = {
                          num_key_value_heads=1, layer_types=_types(4, 7), num_kv_shared_layers=20,
                          use_double_wide_mlp=True)}
 
-# %% ../nbs/12_gemma4.ipynb #46d51aac
+# %% ../nbs/12_gemma4.ipynb #362c35ec
 @dataclass
 class Gemma4Config:
     "The sizes of a Gemma 4 text model; `extra` keeps the keys of config.json that the model does not use"
@@ -81,7 +81,7 @@ class Gemma4Config:
     model_type: str = 'gemma4'
     extra: dict = field(default_factory=dict, repr=False)
 
-# %% ../nbs/12_gemma4.ipynb #688d6edb
+# %% ../nbs/12_gemma4.ipynb #ec34996c
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 
 _REQUIRED = [f.name for f in fields(Gemma4Config)][:12]
@@ -98,7 +98,7 @@ def from_dict(cls:Gemma4Config, d):
     extra = {k: v for k, v in text.items() if k not in names | {'text_config'}}
     return cls(**{k: v for k, v in text.items() if k in names}, extra=extra)._check()
 
-# %% ../nbs/12_gemma4.ipynb #3cf9f4f0
+# %% ../nbs/12_gemma4.ipynb #402af11b
 @patch
 def _check_types(self:Gemma4Config):
     types, n, own = self.layer_types, self.num_hidden_layers, self.num_hidden_layers - self.num_kv_shared_layers
@@ -108,7 +108,7 @@ def _check_types(self:Gemma4Config):
     if types[-1] != 'full_attention': _fail('layer_types', f"a list that ends in {types[-1]}", "full_attention last")
     if set(types) - set(types[:own]): _fail('num_kv_shared_layers', n - own, "a layer of each type that keeps keys and values")
 
-# %% ../nbs/12_gemma4.ipynb #f722b22e
+# %% ../nbs/12_gemma4.ipynb #b68a327c
 _WANTED = dict(hidden_activation=['gelu_pytorch_tanh'], attention_bias=[False], use_bidirectional_attention=[None, 'vision'])
 
 @patch
@@ -120,14 +120,14 @@ def _check(self:Gemma4Config):
     self.hidden_size_per_layer_input = self.hidden_size_per_layer_input or 0      # some files say null
     return self
 
-# %% ../nbs/12_gemma4.ipynb #d57e367f
+# %% ../nbs/12_gemma4.ipynb #a469ff19
 @patch
 def full(self:Gemma4Config, i): "Does layer `i` see everything?"; return self.layer_types[i] == 'full_attention'
 
 @patch
 def dim(self:Gemma4Config, i): "Head dim of layer `i`"; return self.global_head_dim if self.full(i) else self.head_dim
 
-# %% ../nbs/12_gemma4.ipynb #76afd35a
+# %% ../nbs/12_gemma4.ipynb #3ff486d0
 @patch
 def k_eq_v(self:Gemma4Config, i):
     "Do keys and values of layer `i` come from one projection?"
@@ -138,14 +138,14 @@ def kv_heads(self:Gemma4Config, i):
     "KV heads of layer `i`"
     return (self.k_eq_v(i) and self.num_global_key_value_heads) or self.num_key_value_heads
 
-# %% ../nbs/12_gemma4.ipynb #a7045e8e
+# %% ../nbs/12_gemma4.ipynb #4c1998ed
 @patch
 def lender(self:Gemma4Config, i):
     "The layer whose keys and values layer `i` reads: itself, or the last of its type that has some"
     own = self.num_hidden_layers - self.num_kv_shared_layers
     return i if i < own else max(j for j in range(own) if self.layer_types[j] == self.layer_types[i])
 
-# %% ../nbs/12_gemma4.ipynb #4b9838e6
+# %% ../nbs/12_gemma4.ipynb #e75d07c8
 _TINY = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, head_dim=64, global_head_dim=128,
              sliding_window=32, vocab_size=64, vocab_size_per_layer_input=64, max_position_embeddings=4096)
 
@@ -154,21 +154,21 @@ _TINIES = {'31b': dict(layer_types=_types(5, 1), num_attention_heads=8, num_key_
            'e4b': _LITTLE, 'e2b': _LITTLE | dict(num_kv_shared_layers=5, num_key_value_heads=1, layer_types=_types(4, 2))}
 _TINIES['26b-a4b'] = _TINIES['31b'] | dict(num_experts=8, top_k_experts=2, moe_intermediate_size=32)
 
-# %% ../nbs/12_gemma4.ipynb #d5796188
+# %% ../nbs/12_gemma4.ipynb #511b7923
 def tiny(kind, **kw):
     "The config of a small model built like `kind`, a key of GEMMA4; `kw` replaces entries. ValueError for another kind"
     if kind not in GEMMA4: _fail('kind', repr(kind), f"one of {', '.join(GEMMA4)}")
     d = GEMMA4[kind] | _TINY | _TINIES[kind]
     return d | dict(num_hidden_layers=len(d['layer_types'])) | kw
 
-# %% ../nbs/12_gemma4.ipynb #002565ef
+# %% ../nbs/12_gemma4.ipynb #17fbea13
 def rope_periods(dim, theta, part=1.0):
     "Periods over 2π of the dim/2 pairs, (dim/2,): θ^(2i/dim) for the first `part` of them, infinity for the others"
     n = int(part*dim)//2
     turn = mx.power(theta, mx.arange(n, dtype=mx.float32)*2/dim)
     return mx.concatenate([turn, mx.full((dim//2 - n,), mx.inf)])
 
-# %% ../nbs/12_gemma4.ipynb #e80fd506
+# %% ../nbs/12_gemma4.ipynb #1ec6a1fc
 class Rope:
     "Turns (B, H, L, dim) by position: `rope(x, offset)`, where `offset` is an int or one int a row, (B,)"
     def __init__(self, dim, theta, part=1.0):
@@ -178,7 +178,7 @@ class Rope:
         base = self.theta if self.part == 1 else None
         return mx.fast.rope(x, self.dim, traditional=False, base=base, scale=1.0, offset=offset, freqs=self.periods)
 
-# %% ../nbs/12_gemma4.ipynb #8e1d0322
+# %% ../nbs/12_gemma4.ipynb #3c2b12ea
 _ROPE = {'full_attention': dict(rope_type='proportional', partial_rotary_factor=0.25, rope_theta=1e6),
          'sliding_attention': dict(rope_type='default', rope_theta=1e4)}
 
@@ -191,7 +191,7 @@ def rope(self:Gemma4Config, i):
         _fail('rope_parameters', r, "rope_type default or proportional, without a factor")
     return float(r['rope_theta']), float(r.get('partial_rotary_factor', 1)) if r['rope_type'] == 'proportional' else 1.0
 
-# %% ../nbs/12_gemma4.ipynb #4830fc6f
+# %% ../nbs/12_gemma4.ipynb #3202633b
 class Attention(nn.Module):
     "Attention of layer `i`: parameters named as in mlx-lm's gemma4_text"
     def __init__(self, c, i):
@@ -204,17 +204,17 @@ class Attention(nn.Module):
         self.k_proj, self.k_norm = nn.Linear(M, self.n_kv_heads*D, bias=False), nn.RMSNorm(D, eps=self.eps)
         if not self.k_eq_v: self.v_proj = nn.Linear(M, self.n_kv_heads*D, bias=False)
 
-# %% ../nbs/12_gemma4.ipynb #b24cfc13
+# %% ../nbs/12_gemma4.ipynb #7c39fe84
 def scaled_dot_product_attention(queries, keys, values, cache, scale, mask=None, sinks=None):
     "mlx-lm's function of that name, but packed keys go to turboquant's kernel: (B, Hq, L, D)"
     if isinstance(keys, PackedKeys): return attend(queries, keys, values, scale=scale, mask=mask, sinks=sinks)
     return mlx_base.scaled_dot_product_attention(queries, keys, values, cache=cache, scale=scale, mask=mask, sinks=sinks)
 
-# %% ../nbs/12_gemma4.ipynb #8fe19791
+# %% ../nbs/12_gemma4.ipynb #10ed0379
 def _heads(x, n): return x.reshape(*x.shape[:2], n, -1)        # (B, L, n D) -> (B, L, n, D)
 def _first(x): return x.transpose(0, 2, 1, 3)                  # (B, L, n, D) -> (B, n, L, D), and back
 
-# %% ../nbs/12_gemma4.ipynb #77a2baa0
+# %% ../nbs/12_gemma4.ipynb #18a3c1d8
 @patch
 def project(self:Attention, x, offset):
     """x (B, L, M) to queries, keys and values (B, heads, L, D), of positions from `offset` on; only queries where the layer
@@ -227,7 +227,7 @@ def project(self:Attention, x, offset):
     v = _first(mx.fast.rms_norm(v, None, self.eps))
     return [q, v] if offset is None else [q, self.rope(_first(self.k_norm(k)), offset), v]
 
-# %% ../nbs/12_gemma4.ipynb #7c9e48cc
+# %% ../nbs/12_gemma4.ipynb #02ccec50
 def _place(cache, kv):
     "The position of the first new token as an array; None where the cache, or the one that lent `kv`, turns by itself"
     if kv: return kv[2]
@@ -243,7 +243,7 @@ def _look(q, own, offset, mask, cache, kv):
     kv = kv or (*(own if cache is None else cache.update_and_fetch(*own)), offset)
     return scaled_dot_product_attention(q, *kv[:2], cache=cache, scale=1.0, mask=mask), kv
 
-# %% ../nbs/12_gemma4.ipynb #f3ab466b
+# %% ../nbs/12_gemma4.ipynb #25bea7f4
 @patch
 def leave(self:Attention, o):
     "What attention found, (B, heads, L, D), as (B, L, M)"
@@ -257,11 +257,11 @@ def __call__(self:Attention, x, mask=None, cache=None, kv=None):
     o, kv = _look(q, own, at, mask, cache, kv)
     return self.leave(o), kv
 
-# %% ../nbs/12_gemma4.ipynb #66c126cc
+# %% ../nbs/12_gemma4.ipynb #70acaa17
 @partial(mx.compile, shapeless=True)
 def geglu(gate, x): "gelu(gate)·x, with GELU's tanh form"; return nn.gelu_approx(gate)*x
 
-# %% ../nbs/12_gemma4.ipynb #fdf32e26
+# %% ../nbs/12_gemma4.ipynb #35001445
 class MLP(nn.Module):
     "The gated MLP, (B, L, M) to the same through width `F`"
     def __init__(self, M, F):
@@ -270,7 +270,7 @@ class MLP(nn.Module):
         self.down_proj = nn.Linear(F, M, bias=False)
     def __call__(self, x): return self.down_proj(geglu(self.gate_proj(x), self.up_proj(x)))
 
-# %% ../nbs/12_gemma4.ipynb #78423b5a
+# %% ../nbs/12_gemma4.ipynb #f1e0a3b7
 class Router(nn.Module):
     "Chooses `top` experts a token: (B, L, M) to their numbers and weights, (B, L, top) each"
     def __init__(self, c):
@@ -283,7 +283,7 @@ class Router(nn.Module):
         i = mx.argpartition(s, kth=-self.top, axis=-1)[..., -self.top:]
         return i, mx.softmax(mx.take_along_axis(s, i, axis=-1), axis=-1)*self.per_expert_scale[i]
 
-# %% ../nbs/12_gemma4.ipynb #f0f0ab90
+# %% ../nbs/12_gemma4.ipynb #8e9132c7
 class _GeGLU(nn.Module):
     def __call__(self, x, gate): return geglu(gate, x)
 
@@ -294,7 +294,7 @@ class Experts(nn.Module):
         self.switch_glu = SwitchGLU(c.hidden_size, c.moe_intermediate_size, c.num_experts, _GeGLU(), bias=False)
     def __call__(self, x, i, w): return (mx.expand_dims(w, -1)*self.switch_glu(x, i)).sum(-2)
 
-# %% ../nbs/12_gemma4.ipynb #1198f533
+# %% ../nbs/12_gemma4.ipynb #11a28020
 class Layer(nn.Module):
     "Layer `i` of the configuration `c`"
     def __init__(self, c, i):
@@ -311,7 +311,7 @@ class Layer(nn.Module):
 _NORMS = ['input_layernorm', 'post_attention_layernorm', 'pre_feedforward_layernorm', 'post_feedforward_layernorm',
           'post_feedforward_layernorm_1', 'post_feedforward_layernorm_2', 'pre_feedforward_layernorm_2']
 
-# %% ../nbs/12_gemma4.ipynb #027c0cf7
+# %% ../nbs/12_gemma4.ipynb #6c601f77
 @patch
 def _feed(self:Layer, x):
     "The MLP, and the experts beside it where there are some"
@@ -320,13 +320,13 @@ def _feed(self:Layer, x):
     e = self.experts(self.pre_feedforward_layernorm_2(x), *self.router(x))
     return self.post_feedforward_layernorm_1(h) + self.post_feedforward_layernorm_2(e)
 
-# %% ../nbs/12_gemma4.ipynb #05d3b3ac
+# %% ../nbs/12_gemma4.ipynb #72707755
 @patch
 def _let_in(self:Layer, x, extra):
     "x (B, L, M) with what the per-layer input `extra` (B, L, P) adds"
     return x + self.post_per_layer_input_norm(self.per_layer_projection(geglu(self.per_layer_input_gate(x), extra)))
 
-# %% ../nbs/12_gemma4.ipynb #74abc99f
+# %% ../nbs/12_gemma4.ipynb #d67d93e9
 @patch
 def before(self:Layer, x, offset):
     "From x (B, L, M) to queries, keys and values"
@@ -340,7 +340,7 @@ def after(self:Layer, x, o, extra):
     if extra is not None: x = self._let_in(x, extra)
     return x*self.layer_scalar
 
-# %% ../nbs/12_gemma4.ipynb #04d24021
+# %% ../nbs/12_gemma4.ipynb #1c2db4e7
 COMPILE = None      # replay the parts around attention for few tokens? None: on a GPU; True; False
 
 @patch
@@ -363,7 +363,7 @@ def __call__(self:Layer, x, mask=None, cache=None, kv=None, extra=None):
     o, kv = _look(q, own, at, mask, cache, kv)
     return after(x, o, extra), kv
 
-# %% ../nbs/12_gemma4.ipynb #5826aff6
+# %% ../nbs/12_gemma4.ipynb #f6dc91e5
 class TextModel(nn.Module):
     "Everything but the scores of the next token"
     def __init__(self, c):
@@ -378,7 +378,7 @@ class TextModel(nn.Module):
         self.per_layer_model_projection = nn.Linear(M, N*P, bias=False)
         self.per_layer_projection_norm = nn.RMSNorm(P, eps=c.rms_norm_eps)
 
-# %% ../nbs/12_gemma4.ipynb #b4159f96
+# %% ../nbs/12_gemma4.ipynb #95fbefc5
 @patch
 def per_layer(self:TextModel, ids, x):
     "The small models' second input, (B, L, layers, P): half from a table of its own, half from the embedding `x`"
@@ -387,14 +387,14 @@ def per_layer(self:TextModel, ids, x):
     x = (self.per_layer_model_projection(x)*x.shape[-1]**-0.5).reshape(*ids.shape, N, P)
     return (self.per_layer_projection_norm(x) + own)*2**-0.5
 
-# %% ../nbs/12_gemma4.ipynb #133ea1f2
+# %% ../nbs/12_gemma4.ipynb #a6837a2c
 @patch
 def _masks(self:TextModel, x, cache):
     "A mask for each kind of layer, as the first cache of that kind wants it"
     first, window = {k: cache[self.kinds.index(k)] for k in self.kinds}, dict(sliding_attention=self.window)
     return {k: mlx_base.create_attention_mask(x, c, window_size=window.get(k)) for k, c in first.items()}
 
-# %% ../nbs/12_gemma4.ipynb #b8cad7a5
+# %% ../nbs/12_gemma4.ipynb #dec51983
 class Behind:
     "Called with each layer's output for `n` new tokens; where they are many, waits until the layer before is computed"
     def __init__(self, n): self.on, self.waiting = n >= 256, []
@@ -403,25 +403,25 @@ class Behind:
         mx.async_eval(x); self.waiting.append(x)
         if len(self.waiting) > 1: mx.eval(self.waiting.pop(0))
 
-# %% ../nbs/12_gemma4.ipynb #3d76241d
+# %% ../nbs/12_gemma4.ipynb #45279df2
 @patch
 def __call__(self:TextModel, ids, cache=None):
     "ids (B, L) to hidden states (B, L, M)"
     x = self.embed_tokens(ids)*self.norm.weight.size**0.5
     extra = self.per_layer(ids, x) if 'embed_tokens_per_layer' in self else None
     cache = [*(cache or []), *[None]*len(self.layers)]
-    masks, lent, behind = self._masks(x, cache), {}, Behind(x.shape[1] if cache[0] else 0)
+    masks, lent, behind = self._masks(x, cache), {}, Behind(0 if cache[0] is None else x.shape[1])
     for i, (layer, kind, j) in enumerate(zip(self.layers, self.kinds, self.lenders)):
         x, kv = layer(x, masks[kind], cache[i], lent.get(j), None if extra is None else extra[:, :, i])
         if i in self.lends: lent[i] = kv
         behind(x)
     return self.norm(x)
 
-# %% ../nbs/12_gemma4.ipynb #b1903230
+# %% ../nbs/12_gemma4.ipynb #9bff8fca
 @partial(mx.compile, shapeless=True)
 def softcap(cap, x): "cap·tanh(x/cap)"; return mx.tanh(x/cap)*cap
 
-# %% ../nbs/12_gemma4.ipynb #7b2378fc
+# %% ../nbs/12_gemma4.ipynb #58106bee
 class Gemma4(nn.Module):
     """A Gemma 4 text model: `model(ids (B, L), cache=None)` gives logits (B, L, V).
     Parameters are named as in mlx-lm's gemma4_text; `make_cache` makes what it takes as `cache`."""
@@ -432,14 +432,14 @@ class Gemma4(nn.Module):
     @property
     def layers(self): return self.model.layers
 
-# %% ../nbs/12_gemma4.ipynb #2606be35
+# %% ../nbs/12_gemma4.ipynb #1d08fbe3
 @patch
 def __call__(self:Gemma4, ids, cache=None):
     x = self.model(ids, cache)
     x = self.lm_head(x) if 'lm_head' in self else self.model.embed_tokens.as_linear(x)
     return softcap(self.args.final_logit_softcapping, x) if self.args.final_logit_softcapping else x
 
-# %% ../nbs/12_gemma4.ipynb #dcfb7561
+# %% ../nbs/12_gemma4.ipynb #128d5410
 _TEXT = re.compile(r'(?:model\.)?(?:language_model\.)?(?:model\.)?((?:embed_tokens|layers\.|norm\.|per_layer_)\S*|lm_head\.\S+)')
 _SKIP = re.compile(r'rotary_emb|(in|out)put_(max|min)')
 
@@ -449,7 +449,7 @@ def text_name(name):
     if not m or _SKIP.search(name): return None
     return m[1] if m[1].startswith('lm_head') else 'model.' + m[1]
 
-# %% ../nbs/12_gemma4.ipynb #0a636009
+# %% ../nbs/12_gemma4.ipynb #72312f75
 def sanitize(weights, config):
     "The tensors of a checkpoint (a dict by name) under our names, without those that the text model does not have"
     out = {}
@@ -463,7 +463,7 @@ def sanitize(weights, config):
         else: out[k] = v
     return out
 
-# %% ../nbs/12_gemma4.ipynb #06c7fdcd
+# %% ../nbs/12_gemma4.ipynb #65ca831b
 def _packed(c, i, a, bits, draft, shared, kw):
     "The packed cache of layer `i`, whose attention is `a`"
     if shared and c.k_eq_v(i):
@@ -474,7 +474,7 @@ def _packed(c, i, a, bits, draft, shared, kw):
     if c.full(i): return PackedKVCache(**kw)
     return PackedRotatingKVCache(c.sliding_window, draft=draft, **{k: v for k, v in kw.items() if k != 'first'})
 
-# %% ../nbs/12_gemma4.ipynb #ec625f88
+# %% ../nbs/12_gemma4.ipynb #56743e82
 @patch
 def make_cache(self:Gemma4,
                kv='fp16',        # int4, int8, or fp16: mlx-lm's caches, in the dtype that the model computes in
@@ -488,7 +488,7 @@ def make_cache(self:Gemma4,
     if kv == 'fp16': return [KVCache() if c.full(i) else RotatingKVCache(c.sliding_window) for i, _ in own]
     return [_packed(c, i, a, int(kv[3:]), draft, shared, kw) for i, a in own]
 
-# %% ../nbs/12_gemma4.ipynb #943296a2
+# %% ../nbs/12_gemma4.ipynb #3189bfb5
 def _head(f, size):
     "The header of the open safetensors file `f` of `size` bytes, and where it ends; None where it is not whole"
     n = struct.unpack('<Q', f.read(8))[0] if size >= 8 else size
@@ -496,7 +496,7 @@ def _head(f, size):
     try: return json.loads(f.read(n)), 8 + n
     except ValueError: return None
 
-# %% ../nbs/12_gemma4.ipynb #da71d904
+# %% ../nbs/12_gemma4.ipynb #4750c9cd
 def safetensors_header(file):
     "{tensor: (shape, dtype)} of a .safetensors file; ValueError names the file and the first tensor that is cut off"
     file = Path(file); size = file.stat().st_size
@@ -507,7 +507,7 @@ def safetensors_header(file):
     if cut: _fail('path', f"with {file.name}, cut off at byte {size}, inside {min(cut)[1]}", "the whole file; fetch it again")
     return {k: (tuple(v['shape']), v['dtype']) for k, v in head.items()}
 
-# %% ../nbs/12_gemma4.ipynb #7d7b1395
+# %% ../nbs/12_gemma4.ipynb #b922ac8a
 _INDEX = 'model.safetensors.index.json'
 
 def shards(path):
@@ -522,7 +522,7 @@ def shards(path):
         if not (path/f).exists(): _fail('path', f"{path}, a folder without {f}, where the index has {t}", "all shards of the model")
     return [path/f for f in sorted(set(where.values()))]
 
-# %% ../nbs/12_gemma4.ipynb #29bbd3e1
+# %% ../nbs/12_gemma4.ipynb #2f970917
 def quantized_as(conf, names):
     """How each module is stored, {path: {group_size, bits, mode}}, of those that have scales among the tensor `names`.
     ValueError for a checkpoint that another library quantised, or one with scales whose config does not say how."""
@@ -534,7 +534,7 @@ def quantized_as(conf, names):
     if paths and not each: _fail('path', f"a checkpoint with {paths[0]}.scales and no quantization in its config", "its group_size and bits")
     return {p: each | own.get(f'{p}.weight', {}) for p in paths}
 
-# %% ../nbs/12_gemma4.ipynb #f9573ca9
+# %% ../nbs/12_gemma4.ipynb #68f94c4d
 def _compare(want, got, files):
     "ValueError when the tensors `got` are not those wanted (dicts by name); `files`: the file of each"
     for k, x in got.items():
@@ -545,7 +545,7 @@ def _compare(want, got, files):
     if lack: _fail('path', f"without the tensor {lack[0]}{f' and {len(lack) - 1} more' if lack[1:] else ''} in "
                            f"{', '.join(sorted(set(files.values())))}", "all tensors of the model")
 
-# %% ../nbs/12_gemma4.ipynb #5e2d10ce
+# %% ../nbs/12_gemma4.ipynb #184ecd1d
 def _read(path, config):
     "The text model's tensors in the folder `path`, by our names, and the file of each"
     raw, files = {}, {}
@@ -568,7 +568,7 @@ def load_model(path):
     model.load_weights([*got.items()])
     return model.eval()
 
-# %% ../nbs/12_gemma4.ipynb #0b4f5fc0
+# %% ../nbs/12_gemma4.ipynb #1cbca296
 _FILES = ['*.json', '*.safetensors', '*.jinja', '*.model', '*.txt']
 
 def _folder(path):
@@ -581,7 +581,7 @@ def _folder(path):
     try: return Path(snapshot_download(str(path), allow_patterns=_FILES))
     except Exception as e: _fail('path', f"{str(path)!r}, which the hub did not give ({type(e).__name__})", want)
 
-# %% ../nbs/12_gemma4.ipynb #33f6dc93
+# %% ../nbs/12_gemma4.ipynb #056d4cb1
 def load(path):
     """(model, tokenizer) from a folder or a hub repo of a Gemma 4: bf16 or MLX-quantised, of text only or with towers.
     On the CPU activations are float32. ValueError as for `load_model`."""
@@ -592,7 +592,7 @@ def load(path):
     mx.eval(model.parameters())
     return model, load_tokenizer(path, eos_token_ids=load_config(path).get('eos_token_id'))
 
-# %% ../nbs/12_gemma4.ipynb #c2836e46
+# %% ../nbs/12_gemma4.ipynb #dd07f1f3
 _TEMPLATE = (
     "{{ bos_token }}{% set system = messages and messages[0].role == 'system' %}"
     "{% if enable_thinking or system %}<|turn>system\n{% if enable_thinking %}<|think|>{% endif %}"
@@ -601,7 +601,7 @@ _TEMPLATE = (
     "<|turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content | trim }}<turn|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|turn>model\n{% endif %}")
 
-# %% ../nbs/12_gemma4.ipynb #68838294
+# %% ../nbs/12_gemma4.ipynb #04613f72
 _SPECIAL = ['<pad>', '<eos>', '<bos>', '<unk>', '<|turn>', '<turn|>', '<|channel>', '<channel|>', '<|think|>']
 
 def _tokenizer(text):
@@ -615,7 +615,7 @@ def _tokenizer(text):
     d = json.loads(t.to_str())
     return d | dict(added_tokens=d['added_tokens'][:len(_SPECIAL)])        # bytes are ordinary tokens
 
-# %% ../nbs/12_gemma4.ipynb #b8e5e142
+# %% ../nbs/12_gemma4.ipynb #fb86656e
 _SAID = "The quick brown fox jumps over the lazy dog. What is the capital of France? The capital of France is Paris. "
 
 def _write_tokenizer(path):
@@ -627,7 +627,7 @@ def _write_tokenizer(path):
     (path/'chat_template.jinja').write_text(_TEMPLATE)
     return len(d['model']['vocab'])
 
-# %% ../nbs/12_gemma4.ipynb #297b69e6
+# %% ../nbs/12_gemma4.ipynb #be164fba
 def _write_weights(path, weights):
     "Write the tensors (a dict by name) into two shards with an index"
     names, parts = sorted(weights), {}
@@ -636,7 +636,7 @@ def _write_weights(path, weights):
         mx.save_safetensors(str(path/parts[some[0]]), {k: weights[k] for k in some}, metadata={'format': 'mlx'})
     (path/_INDEX).write_text(json.dumps(dict(metadata={}, weight_map=parts)))
 
-# %% ../nbs/12_gemma4.ipynb #47524bd7
+# %% ../nbs/12_gemma4.ipynb #cefaf7ee
 def _quantize(model, bits):
     "Quantise `model`, the embeddings to 8 bits; returns what config.json says of it"
     how, table = dict(group_size=32, bits=bits), dict(group_size=32, bits=8)
@@ -645,7 +645,7 @@ def _quantize(model, bits):
     q = how | {'language_model.model.embed_tokens': table}
     return dict(quantization=q, quantization_config=q)
 
-# %% ../nbs/12_gemma4.ipynb #728d74a5
+# %% ../nbs/12_gemma4.ipynb #10abd066
 def tiny_folder(path, kind='31b', bits=4, seed=0):
     """Write a folder with a small random model of `kind` (a key of GEMMA4), laid out as mlx-community's are; returns `path`.
     `bits`: 4 or 8 (the embeddings always 8), or None for bfloat16. For tests: what it says has no meaning."""
@@ -660,7 +660,7 @@ def tiny_folder(path, kind='31b', bits=4, seed=0):
     for f, x in (('config.json', whole), ('generation_config.json', ends)): (path/f).write_text(json.dumps(x, indent=1))
     return path
 
-# %% ../nbs/12_gemma4.ipynb #98aaecd5
+# %% ../nbs/12_gemma4.ipynb #1194b63b
 def kv_nbytes(config, context, kv='int4', shared=True):
     """(global, sliding): bytes that the caches of one text of `context` tokens use, packed blocks only.
     `kv`: int4, int8 or fp16. Sliding layers hold at most their window (a ring of packed ones 64 more at times)."""
@@ -672,7 +672,7 @@ def kv_nbytes(config, context, kv='int4', shared=True):
         out[not config.full(i)] += round(n*both*config.kv_heads(i)*config.dim(i)*per)
     return tuple(out)
 
-# %% ../nbs/12_gemma4.ipynb #0751237c
+# %% ../nbs/12_gemma4.ipynb #92608042
 _DEAL, _COLLECT = ('q_proj', 'k_proj', 'v_proj', 'gate_proj', 'up_proj'), ('o_proj', 'down_proj')
 
 def _share(m, group):
@@ -682,7 +682,7 @@ def _share(m, group):
         for n in names:
             if n in m: m[n] = shard_linear(m[n], how, group=group)
 
-# %% ../nbs/12_gemma4.ipynb #baac3c24
+# %% ../nbs/12_gemma4.ipynb #5c049656
 def shard(model, group=None):
     """Keep this process's share of `model`, in place, and return it; `group`: of mx.distributed, by default all processes.
     All must have the same weights. ValueError when the KV heads of a layer cannot be dealt out evenly."""

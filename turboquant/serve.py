@@ -468,13 +468,14 @@ class Server:
 def solo(model, ids, n, answer=None, before=None, chunk=128):
     """`n` greedy tokens that `model` answers to the token ids `ids` with no server and no neighbours around it.
     With `answer` those tokens are fed instead, and how far each was below the best logit is returned: 0 where it was the best.
-    `before`: (ids, answer, hit) of the turn before, of whose cache the first `hit` tokens are taken over."""
+    `before`: (ids, answer, hit, start) of the turn before, of whose cache the first `hit` tokens are taken over; its own first
+    `start` tokens came from a cache too. What is cut otherwise is packed at other times, and differs in the last digits."""
     cache, out, hit = mlx_cache.make_prompt_cache(model), [], 0
     def feed(ids):
         for i in range(0, len(ids), chunk): model(mx.array([ids[i:i+chunk]]), cache=cache)
     if before:
-        first, said, hit = before
-        feed(first[:-1])
+        first, said, hit, start = before
+        feed(first[:start]); feed(first[start:-1])
         for t in [first[-1], *said]: feed([t])
         mlx_cache.trim_prompt_cache(cache, max(0, len(first) + len(said) - hit))
     feed(ids[hit:-1]); last = ids[-1]
@@ -609,14 +610,14 @@ class _Client(threading.Thread):
         self.url, self.rng, self.end_at, self.tokens, self.done, self.errors, self.left = url, random.Random(seed), end, tokens, [], [], 0
     def run(self):
         import time
-        talk = []
+        talk, was = [], 0                                          # `was`: tokens of the turn before that came from a cache
         while time.monotonic() < self.end_at:
             if self.rng.random() < .1: self.left += 1; leave(self.url, self.rng.random() < .5, tokens=200); continue
             if len(talk) != 2: talk = []
             talk = talk + [dict(role='user', content=''.join(chr(33 + self.rng.randrange(90)) for _ in range(self.rng.randrange(1, 300))))]
             try: text, hit = _stream(self.url, talk, self.tokens)
             except Exception as e: self.errors.append(f'{type(e).__name__}: {e}'[:200]); talk = []; continue
-            self.done.append((talk, text, hit)); talk = talk + [dict(role='assistant', content=text)]
+            self.done.append((talk, text, hit, was)); was, talk = hit, talk + [dict(role='assistant', content=text)]
 
 # %% ../nbs/17_serve.ipynb #a09e6c69
 def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **options):
@@ -634,10 +635,10 @@ def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **o
     done = [d for c in clients for d in c.done]
     some = random.Random(0).sample(done, min(check, len(done)))
     ids = lambda talk: tokenizer.apply_chat_template(talk, add_generation_prompt=True, tokenize=True)
-    def turn(talk, hit):                                       # what the hit was made of: the turn before, or a stranger's beginning
+    def turn(talk, hit, was):                                  # what the hit was made of: the turn before, or a stranger's beginning
         if not hit: return None
-        return (ids(talk[:1]), tokenizer.encode(talk[1]['content']), hit) if len(talk) > 1 else (ids(talk)[:hit + 1], [], hit)
-    below = [max(solo(model, ids(talk), 0, tokenizer.encode(text), turn(talk, hit)), default=0.) for talk, text, hit in some]
+        return (ids(talk[:1]), tokenizer.encode(talk[1]['content']), hit, was) if len(talk) > 1 else (ids(talk)[:hit + 1], [], hit, 0)
+    below = [max(solo(model, ids(talk), 0, tokenizer.encode(text), turn(talk, hit, was)), default=0.) for talk, text, hit, was in some]
     return dict(seconds=round(end, 1), streams=streams, answers=len(done), left=sum(c.left for c in clients), hits=sum(d[2] > 0 for d in done), errors=[e for c in clients for e in c.errors],
                 failures=failures, lives=lives, checked=len(below), exact=sum(b == 0 for b in below), below=round(max(below), 4), memory=memory)
 

@@ -33,7 +33,8 @@ def letters_tokenizer(n=97):
     from tokenizers import Tokenizer, models, decoders, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
     from mlx_lm.tokenizer_utils import TokenizerWrapper
-    tok = Tokenizer(models.BPE({chr(32 + i): i for i in range(n - 1)} | {'<end>': n - 1}, []))
+    vocab = {chr(32 + i): i for i in range(n - 1)} | {'<end>': n - 1}
+    tok = Tokenizer(models.BPE(vocab, [], cache_capacity=0))        # it would keep the last 10,000 words of each thread: here, whole prompts
     tok.decoder = decoders.Fuse()
     fast = PreTrainedTokenizerFast(tokenizer_object=tok, eos_token='<end>', clean_up_tokenization_spaces=False)
     fast.chat_template = "{% for m in messages %}{{ m['role'][0] }}:{{ m['content'] }}|{% endfor %}{% if add_generation_prompt %}a:{% endif %}"
@@ -604,10 +605,16 @@ def _stream(url, messages, n):
 # %% ../nbs/17_serve.ipynb #8505451e
 class _Client(threading.Thread):
     "One stream of a load test"
-    def __init__(self, url, seed, end, tokens):
+    def __init__(self, url, seed, end, tokens, keep):
         import random
         super().__init__(daemon=True)
-        self.url, self.rng, self.end_at, self.tokens, self.done, self.errors, self.left = url, random.Random(seed), end, tokens, [], [], 0
+        self.url, self.rng, self.end_at, self.tokens, self.errors, self.left = url, random.Random(seed), end, tokens, [], 0
+        self.kept, self.keep, self.answers, self.hits, self.which = [], keep, 0, 0, random.Random(-1 - seed)
+    def note(self, answer):
+        "Keep a fair sample of the answers: all of them would be memory that grows"
+        self.answers += 1; self.hits += answer[2] > 0
+        if len(self.kept) < self.keep: self.kept.append(answer)
+        elif (i := self.which.randrange(self.answers)) < self.keep: self.kept[i] = answer
     def run(self):
         import time
         talk, was = [], 0                                          # `was`: tokens of the turn before that came from a cache
@@ -617,7 +624,7 @@ class _Client(threading.Thread):
             talk = talk + [dict(role='user', content=''.join(chr(33 + self.rng.randrange(90)) for _ in range(self.rng.randrange(1, 300))))]
             try: text, hit = _stream(self.url, talk, self.tokens)
             except Exception as e: self.errors.append(f'{type(e).__name__}: {e}'[:200]); talk = []; continue
-            self.done.append((talk, text, hit, was)); was, talk = hit, talk + [dict(role='assistant', content=text)]
+            self.note((talk, text, hit, was)); was, talk = hit, talk + [dict(role='assistant', content=text)]
 
 # %% ../nbs/17_serve.ipynb #a09e6c69
 def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **options):
@@ -626,20 +633,20 @@ def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **o
     import time, random
     memory, start = [], time.monotonic()
     with Server(model, tokenizer, prompt_cache_bytes=1 << 28, **options) as s:
-        clients = [_Client(s.url, i, start + seconds, tokens) for i in range(streams)]
+        clients = [_Client(s.url, i, start + seconds, tokens, -(-check // streams)) for i in range(streams)]
         for c in clients: c.start()
         while any(c.is_alive() for c in clients): memory.append((round(time.monotonic() - start, 1), mx.get_active_memory(), rss())); time.sleep(max(.5, seconds/200))
         end = time.monotonic() - start
         while s.generator.needs: time.sleep(.05)
         lives, failures = alive(s.url), s.generator.failures
-    done = [d for c in clients for d in c.done]
-    some = random.Random(0).sample(done, min(check, len(done)))
+    kept = [d for c in clients for d in c.kept]
+    some = random.Random(0).sample(kept, min(check, len(kept)))
     ids = lambda talk: tokenizer.apply_chat_template(talk, add_generation_prompt=True, tokenize=True)
     def turn(talk, hit, was):                                  # what the hit was made of: the turn before, or a stranger's beginning
         if not hit: return None
         return (ids(talk[:1]), tokenizer.encode(talk[1]['content']), hit, was) if len(talk) > 1 else (ids(talk)[:hit + 1], [], hit, 0)
     below = [max(solo(model, ids(talk), 0, tokenizer.encode(text), turn(talk, hit, was)), default=0.) for talk, text, hit, was in some]
-    return dict(seconds=round(end, 1), streams=streams, answers=len(done), left=sum(c.left for c in clients), hits=sum(d[2] > 0 for d in done), errors=[e for c in clients for e in c.errors],
+    return dict(seconds=round(end, 1), streams=streams, answers=sum(c.answers for c in clients), left=sum(c.left for c in clients), hits=sum(c.hits for c in clients), errors=[e for c in clients for e in c.errors],
                 failures=failures, lives=lives, checked=len(below), exact=sum(b == 0 for b in below), below=round(max(below), 4), memory=memory)
 
 # %% ../nbs/17_serve.ipynb #e0bcebf4

@@ -4,7 +4,7 @@ build_site.py [--katex DIR] [--quarto]. DIR holds a KaTeX distribution to ship w
 without a network the pages load KaTeX from a CDN. smalldocs lacks a few of Quarto's conveniences, so they are resolved here: numbers
 of figures and equations, file names, links. _docs/notebooks holds the notebooks with a first cell that installs the library: what a
 page's download link gives, and what the site's workflow publishes for Colab to open."""
-import argparse, ast, hashlib, html, json, os, re, shlex, shutil, subprocess, sys, tempfile, zipfile
+import argparse, ast, base64, hashlib, html, json, os, re, shlex, shutil, subprocess, sys, tempfile, zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from nbdev.config import get_config
@@ -116,7 +116,7 @@ def ways(f, repo, module, edition):
         out.append(link('Download the notebook', f'notebooks/{f.name}', ' download')
                    + ('' if repo.colab(f.name) else ', for Jupyter or to upload to Colab (on its CPU: Colab has no Metal)'))
     src = link('notebook', repo.blob(f'nbs/{f.name}')) + (', ' + link('module', repo.blob(module)) if module else '')
-    out.append(f'Source: {src}' + ('' if repo.sure else ' (the address is that of settings.ini, unconfirmed)'))
+    out.append(f'Source: {src}' + ('' if repo.sure else ', once the repository is public'))
     return '```{=html}\n<p class="tq-ways">' + ' · '.join(out) + '</p>\n```'
 
 def page_names(src):
@@ -150,6 +150,7 @@ def resolve(cell, refs, base, names):
     if cell['cell_type'] == 'raw': s = re.sub(r'^output-file:.*\n', '', s, flags=re.M)
     if cell['cell_type'] == 'markdown':
         s = re.sub(r'^(#+ .*?)\[(`[^`]+`)\]\(\S*\)', r'\1\2', s, flags=re.M)   # a heading is no link
+        s = re.sub(r'\[\[(`[^`]+`)\]\([^)\s]*\)\]\(', r'[\1](', s)       # nor is a link within a link: the writer's stays
     if refs and (m := re.search(r'#\| *label: *(fig-\S+)', s)): s = re.sub(r'(#\| *fig-cap: *")', rf'\1Figure {refs[m[1]][1]}: ', s)
     for a, b in names.items(): s = s.replace(f']({a}', f']({b}')
     return strays(s).replace(base, '')
@@ -164,8 +165,11 @@ def told(text, titled):
     if (m := re.search(r'^#+ ([\w.]+)$', text, re.M)) and m[1] in titled:
         text = re.sub(r'\A---\s*', '', text.replace(m[0], '', 1))
     text = re.sub(r'^#+ .*', lambda h: h[0].replace('__', r'\_\_'), text, flags=re.M)   # no bold type in `Model.__call__`
-    text = text.replace('*Call self as a function.*', '')    # what Python says of a class's methods that say nothing
-    return re.sub(r'^\*(.*)\*\n(?=\S)', r'\1\n', text, flags=re.M)
+    text = re.sub(r'\*(Call self as a function|Return repr\(self\))\.\*', '', text)   # what Python says of methods that say nothing
+    text = re.sub(r'(?<![-\w`])--(?=[a-z])', r'\-\-', text)       # an option of a command is no dash
+    text = re.sub(r'^\*(.*)\*\n(?=\S)', r'\1\n', text, flags=re.M)
+    star = lambda m: m[0] if m[0][0] == '`' else r'\*'               # a star within a sentence in italics
+    return re.sub(r'^\*(.+\*.*)\*$', lambda m: '*' + re.sub(r'`[^`]*`|\*', star, m[1]) + '*', text, flags=re.M)
 
 def page(text, base, names, line=None, quarto=False):
     "A processed notebook, ready for smalldocs or Quarto; `line` goes under its title"
@@ -209,9 +213,31 @@ def prepare(cfg, repo, src, dst, there, quarto=False):
             to.write_text(t)
         else: shutil.copy(f, to)
 
+def by_line(code):
+    "Highlighted code with a span for each line, which knows its indentation: a long line wraps below its own beginning"
+    out, opened = [], []
+    for l in code.split('\n'):
+        text, again = html.unescape(re.sub('<.*?>', '', l)), ''.join(opened)
+        for tag in re.findall('<.*?>', l): opened.pop() if tag == '</span>' else opened.append(tag)
+        out.append(f'<span class="tq-line" style="--i:{len(text) - len(text.lstrip())}">{again}{l}{"</span>"*len(opened)}</span>')
+    return '\n'.join(out)
+
+def sized(m):
+    "An image tag with the width its PNG asks for: figures are stored with two pixels for one, and a small one must not be blown up"
+    head = base64.b64decode(m[2][:96])
+    if head[37:41] != b'pHYs': return m[0]
+    wide, per_metre = (int.from_bytes(head[i:i + 4], 'big') for i in (16, 41))
+    return f'{m[1]}width="{round(wide * 96 / (per_metre * .0254))}" src="data:image/png;base64,{m[2]}'
+
 def alone(out):
-    "No fonts from another host: the themes' own lists end in the system's; and an icon needs no address beside it"
-    for h in out.glob('*.html'): h.write_text(re.sub(r'(<i class="bi bi-github"[^>]*></i>) <span class="menu-text">[^<]*</span>', r'\1', h.read_text()))
+    """No fonts from another host: the themes' own lists end in the system's. An icon needs no address beside it, code in a caption is set
+    as such, figures have their own width, and code and outputs are cut into lines"""
+    for h in out.glob('*.html'):
+        t = re.sub(r'(<i class="bi bi-github"[^>]*></i>) <span class="menu-text">[^<]*</span>', r'\1', h.read_text())
+        t = re.sub(r'(<img [^>]*?)src="data:image/png;base64,([\w+/]{96,})', sized, t)
+        t = re.sub(r'(?<=<figcaption>).*?(?=</figcaption>)', lambda m: re.sub('`([^`<]+)`', r'<code>\1</code>', m[0]), t, flags=re.S)
+        h.write_text(re.sub(r'((?:<pre class="sourceCode [^>]*>|<div class="cell-output[^>]*>\s*<pre>)<code[^>]*>)(.*?)(</code></pre>)',
+                            lambda m: m[1] + by_line(m[2]) + m[3], t, flags=re.S))
     for f in (out/'site_libs').rglob('*.css'):
         if 'googleapis' in (t := f.read_text()): f.write_text(re.sub(r'@import url\([^)]*googleapis[^)]*\);?', '', t))
 

@@ -89,13 +89,20 @@ def stored_errors():
            if any(o['output_type'] == 'error' for c in json.loads(p.read_text())['cells'] for o in c.get('outputs', []))]
     return f"errors stored in {', '.join(bad)}" if bad else ''
 
+def lost_openings():
+    "Notebooks whose first cell of text says more than title, subtitle and settings: nbdev would leave it off the page"
+    first = lambda p: next(''.join(c['source']) for c in json.loads(p.read_text())['cells'] if c['cell_type'] == 'markdown')
+    bad = [p.name for p in sorted((root/'nbs').glob('[0-9]*.ipynb')) if any(l[:2] not in ('# ', '> ', '- ') for l in first(p).splitlines() if l)]
+    return f"text in the title's cell of {', '.join(bad)}" if bad else ''
+
 def hygiene():
     "Notebooks, modules and README agree; returns passed and failed"
     tool = lambda n: str(Path(sys.executable).parent/n)
     checks = {'nbdev_export leaves no diff': lambda: leaves_no_diff(tool('nbdev_export')),
               'nbdev_clean leaves no diff': lambda: leaves_no_diff(tool('nbdev_clean')),
               'README.md is that of nbs/index.ipynb': lambda: leaves_no_diff(sys.executable, '.ci/readme.py'),
-              'no error is stored in a notebook': stored_errors}
+              'no error is stored in a notebook': stored_errors,
+              'titles stand in cells of their own': lost_openings}
     failed = 0
     for name, check in checks.items():
         problem = check(); failed += bool(problem)

@@ -29,10 +29,13 @@ class Call:
     bits: tuple; groups: tuple          # (k's, v's)
     B: int; Hq: int; Hkv: int; L: int; N: int; Dk: int; Dv: int; F: int; R: int
     memo = None                         # what is remembered with the signature of the call; see `once`
+    live = None                         # `live(f, *args)`: what f(call, *args) will be at each replay of a recorded call (chapter 11e)
     @property
     def G(self): return self.Hq // self.Hkv
     @property
     def per_row(self): return isinstance(self.start, mx.array)
+    @property
+    def total(self): return self.F + (self.length - self.start) + (self.live(_recent) if self.live else self.R)       # keys of each row
 
 # %% ../nbs/04_sdpa_int4.ipynb #596a01bf
 FLOATS = (mx.float32, mx.float16, mx.bfloat16)
@@ -210,7 +213,7 @@ def _signature(q, k, v, sinks, first, recent, mask, numbers, pairs):
     except (AttributeError, TypeError): return None
 
 # %% ../nbs/04_sdpa_int4.ipynb #04sign3
-_SEEN, _MOST = {}, 4096
+_SEEN, _MOST = {}, 512                                          # some 2.5 KB each
 
 def _again(c, q, k, v, sinks, first, recent):
     "The remembered `Call` c over these arrays"
@@ -329,8 +332,7 @@ def _tiles(c, tile):
 def _visible(c, x, i0, i1, at, col, use):
     "Scores (B, Hkv, G, n, keys) of queries i0..i1 with softcap and masks applied, -inf where hidden"
     if c.softcap: x = c.softcap * mx.tanh(x / c.softcap)
-    total = c.F + (c.length - c.start) + c.R
-    here = ((total[:, None] if c.per_row else total) - c.L + mx.arange(i0, i1)[None])[..., None]
+    here = ((c.total[:, None] if c.per_row else c.total) - c.L + mx.arange(i0, i1)[None])[..., None]
     at, see = at[:, None], mx.array(True) if use is None else use[:, None]
     if c.causal: see = see & (at <= here)
     if c.window: see = see & (at > here - c.window)
@@ -798,6 +800,9 @@ def _numbers(c, splits):
     dims = _small(mx.int32, c.B, c.Hkv, c.G, c.L, c.N, c.F, c.R, c.window, splits)
     return *ends, dims, _small(mx.float32, c.scale, c.softcap)
 
+def _recent(c): return _small(mx.int32, c.R)
+def _splits(how): return how['output_shapes'][0][1]                 # of a launch that gives a state a row and split
+
 def _inputs(c, splits):
     "The arrays of the first pass, in the order of its inputs"
     return [*_arrays(c), *_numbers(c, splits)]
@@ -843,6 +848,7 @@ def parts_launch(c, make, header=SDPA_LOADS, fill=256, packed=True, **kw):
 
     Without the packed keys if not `packed`; P = B * Hq * L."""
     one, numbers, how = once(c, _first_pass, make, header, fill, packed)
+    if c.live: numbers = c.live(_numbers, _splits(how))
     return one(inputs=[*_arrays(c), *numbers], **how, **kw)
 
 # %% ../nbs/04_sdpa_int4.ipynb #28d4b237

@@ -774,12 +774,13 @@ def mma_ready(c, sms=132):
     kernel = _mma_kernel(tuple(ins), tuple([a.dtype for a in ins.values()]), flags, shared)
     x, y, z, threads = splits + more, -(-c.G * c.L // rows), c.B * c.Hkv, 32 * plan['WARPS']
     scratch = x * y * z * (rows * (c.Dv + 2) + 2)
-    return kernel, ins['dims'], dict(grid=(x * threads, y, z), threadgroup=(threads, 1, 1),
+    return kernel, ins['dims'], splits, dict(grid=(x * threads, y, z), threadgroup=(threads, 1, 1),
                                      output_shapes=[(c.B, c.Hq, c.L, c.Dv), (scratch,)], output_dtypes=[c.q.dtype, mx.float32])
 
 def sdpa_mma(c, sms=132):
     "A `Call` on NVIDIA's tensor cores, in one launch"
-    kernel, dims, sizes = once(c, mma_ready, sms)
+    kernel, dims, splits, sizes = once(c, mma_ready, sms)
+    if c.live: dims = c.live(mma_dims, splits)
     return kernel(inputs=[*mma_inputs(c, dims=dims).values()], **sizes)[0]
 
 # %% ../nbs/06b_nvidia.ipynb #91b61e98

@@ -17,7 +17,7 @@ from mlx_lm.models.base import create_causal_mask
 # %% ../nbs/11_kv_cache.ipynb #156d6b19
 from .packing import Packed, pack, unpack
 from .fit import heard, pack_fit, pack_heard
-from .core import FLOATS, sdpa_int4
+from .core import BACKENDS, FLOATS, backend, check, sdpa_int4
 
 # %% ../nbs/11_kv_cache.ipynb #fd673176
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
@@ -101,6 +101,7 @@ def turn(x):
 class _View:
     "Keys or values of a cache, to be read by `attend`: (B, H, positions, D) in shape, but not an array"
     late = None                                               # what `attend` needs to pack these keys for its queries
+    live = None                                               # where the call's numbers come from while a step is recorded (chapter 11e)
     def __init__(self, cache, buf, packed, start, length, ring, first, recent, dtype, dim):
         self.clock, self.turned = cache.clock, cache.turned   # not the cache: the two would hold each other, and free late
         self.packed, self.bits, self.group_size = packed, buf.bits, buf.group_size
@@ -138,10 +139,12 @@ def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
         _fail('keys', "older than the cache's last update", "what the last update_and_fetch or keys_and_values returned")
     if keys.late: _again(keys, values, q)
     both = lambda f: None if getattr(keys, f) is None else (getattr(keys, f), getattr(values, f))
-    o = sdpa_int4(q, keys.packed, values.packed, scale=scale, mask='causal' if isinstance(mask, str) else mask,
-                  window=getattr(mask, 'window', None), sinks=sinks, softcap=softcap, start=keys.start, length=keys.length,
-                  ring=keys.ring, first=both('first'), recent=both('recent'),
-                  group_size=(keys.group_size, values.group_size), bits=(keys.bits, values.bits))
+    c = check(q, keys.packed, values.packed, scale=scale, mask='causal' if isinstance(mask, str) else mask,
+              window=getattr(mask, 'window', None), sinks=sinks, softcap=softcap, start=keys.start, length=keys.length,
+              ring=keys.ring, first=both('first'), recent=both('recent'),
+              group_size=(keys.group_size, values.group_size), bits=(keys.bits, values.bits))
+    if keys.live: keys.live.enter(c)
+    o = BACKENDS[backend()](c)
     return turn(o) if values.turned else o
 
 # %% ../nbs/11_kv_cache.ipynb #510683cf

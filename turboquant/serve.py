@@ -33,10 +33,10 @@ def letters_tokenizer(n=97):
     from tokenizers import Tokenizer, models, decoders, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
     from mlx_lm.tokenizer_utils import TokenizerWrapper
-    vocab = {chr(32 + i): i for i in range(n - 1)} | {'<end>': n - 1}
-    tok = Tokenizer(models.BPE(vocab, [], cache_capacity=0))        # it would keep the last 10,000 words of each thread: here, whole prompts
+    tok = Tokenizer(models.BPE({chr(32 + i): i for i in range(n - 1)} | {'<end>': n - 1}, []))
     tok.decoder = decoders.Fuse()
     fast = PreTrainedTokenizerFast(tokenizer_object=tok, eos_token='<end>', clean_up_tokenization_spaces=False)
+    fast.backend_tokenizer.model._resize_cache(0)                  # it keeps the last 10,000 words of each thread: here, whole prompts
     fast.chat_template = "{% for m in messages %}{{ m['role'][0] }}:{{ m['content'] }}|{% endfor %}{% if add_generation_prompt %}a:{% endif %}"
     return TokenizerWrapper(fast)
 

@@ -20,7 +20,7 @@ from fastcore.basics import patch
 
 # %% ../nbs/11b_shared.ipynb #72af7136
 from .core import (Call, FLOATS, LOWEST, SDPA_GATHER, SDPA_HEADER, SDPA_QUERIES, SDPA_LOADS, SDPA_RANGE, SDPA_SCORES, SDPA_SETUP, SDPA_SOFTMAX,
-                             SDPA_TILE, SDPA_VALUES, _INPUTS, _dense64, _flags, _arrays, _numbers, once, _is_real, _kernel, _np64, _rows64, _scores64,
+                             SDPA_TILE, SDPA_VALUES, _INPUTS, _dense64, _flags, _arrays, _numbers, once, _is_real, _kernel, _np64, _splits, _rows64, _scores64,
                              _shape, _softmax64, _tiles, _told, _types, _visible, backend, check, merge_launch, plan)
 from .simulator import CompilerMissing, compile_cpp
 from .backends import CPU_TEXT, _CCall, _TYPES, _evaluated, _with_buffers, _without, cpu_flags, cpu_threads
@@ -155,7 +155,7 @@ def shared_oracle(q, v, **kw):
 # %% ../nbs/11b_shared.ipynb #a2e30ab3
 def _total(c):
     "Keys of each row: an int, or (B, 1)"
-    return c.F + c.R + (c.length - c.start)[:, None] if c.per_row else c.F + c.R + c.length - c.start
+    return c.total[:, None] if c.per_row else c.total
 
 def _turned_queries(s, i0, i1):
     "Queries i0..i1 in float32, scaled and turned, for keys w * v turned; positions count from -L, so that none is below 0"
@@ -557,6 +557,7 @@ def _shared_pass(c, pairs, make, header, fill, packed):
 def shared_parts(s, make, header=SDPA_LOADS, fill=256, packed=True, **kw):
     "The first pass: the state (m, l, o) of each row and split, (P, splits), (P, splits), (P, splits, D); P = B * Hq * L"
     one, numbers, how = once(s.call, _shared_pass, s.rotated // 2, make, header, fill, packed)
+    if s.call.live: numbers = s.call.live(_numbers, _splits(how))
     return one(inputs=[*_arrays(s.call), *numbers, s.weight, s.table, _steps(s.theta, s.rotated, s.call.Dv)], **how, **kw)
 
 # %% ../nbs/11b_shared.ipynb #f50414e6
@@ -857,6 +858,7 @@ def shared_mma_parts(s, per_sm=2, sms=132):
     "The states (m, l, o) of each row and split over the packed keys, on tensor cores; blocks for `sms` multiprocessors at `per_sm` each"
     c = s.call
     kernel, numbers, how = once(c, _mma_ready, per_sm, sms)
+    if c.live: numbers = c.live(_numbers, _splits(how))
     return kernel(inputs=[mx.contiguous(c.q), *c.v[:3], *numbers, s.weight, s.table], **how)
 
 # %% ../nbs/11b_shared.ipynb #ec0609e4
@@ -961,9 +963,11 @@ class SharedKeys(PackedKeys):
         if self.version != self.clock[0]: _fail('keys', "older than the cache's last update", "what the last update_and_fetch or keys_and_values returned")
         for n, x in (('sinks', sinks), ('softcap', softcap)):
             if x is not None: _fail(n, 'given', "None: attention over a shared cache has none")
-        return sdpa_int4_shared(q, self.packed, scale=scale, **self.turns,
-                                mask='causal' if isinstance(mask, str) else mask, window=getattr(mask, 'window', None), start=self.start,
-                                length=self.length, first=self.first, recent=self.recent, group_size=self.group_size, bits=self.bits)
+        s = check_shared(q, self.packed, scale=scale, **self.turns, mask='causal' if isinstance(mask, str) else mask,
+                         window=getattr(mask, 'window', None), start=self.start, length=self.length, first=self.first, recent=self.recent,
+                         group_size=self.group_size, bits=self.bits)
+        if self.live: self.live.enter(s.call)
+        return SHARED.get(backend(), shared_ops)(s)
 
 class SharedValues(PackedValues): "The handle to values that a shared cache hands out"
 

@@ -8,7 +8,7 @@ __all__ = ['KINDS', 'BLOCK', 'MORE', 'GEMMA4_31B', 'make', 'CodeBuffer', 'exact_
            'layers_table', 'measure_caches', 'stored', 'encode_speeds', 'append_row', 'append_speeds', 'decode_step_ms',
            'append_err', 'append_run', 'main']
 
-# %% ../nbs/11a_codec_cache.ipynb #19d80712
+# %% ../nbs/11a_codec_cache.ipynb #1058d075
 import argparse, copy, functools, json, time
 import numpy as np
 import mlx.core as mx
@@ -16,7 +16,7 @@ import mlx_lm.models.cache as mlx_cache
 from fastcore.basics import patch
 from mlx.utils import tree_map
 
-# %% ../nbs/11a_codec_cache.ipynb #952d57ce
+# %% ../nbs/11a_codec_cache.ipynb #933f4b7e
 from .codec import Codec, attend_state, cut, state_ops, tokens
 from .core import FLOATS
 from .kv_cache import Causal, PackedKeys, PackedKVCache, PackedValues, _fail, _half, _up
@@ -25,21 +25,21 @@ from .polarquant import PolarQuant
 from .qjl import QJL, Split, outliers
 from .turboquant import RotInt4, TurboQuant
 
-# %% ../nbs/11a_codec_cache.ipynb #c6fd24df
+# %% ../nbs/11a_codec_cache.ipynb #7864975c
 def _qjl_keys(dim, seed, sample):
     "QJL at 4 bits, an eighth of the channels, the largest of the sample, in a sketch of their own"
     n = max(1, dim//8)
     channels = range(n) if sample is None else outliers(sample, n)
     return Split(QJL(n, 3*dim//2, seed), QJL(dim - n, 5*dim//2, seed + 1), channels)
 
-# %% ../nbs/11a_codec_cache.ipynb #44c954e3
+# %% ../nbs/11a_codec_cache.ipynb #d10e06ec
 def _turbo(bits, mode='mse', **kw):
     def make(dim, seed, sample):
         c = TurboQuant(dim, bits, mode, seed, **kw)
         return c if sample is None else c.fit(sample)
     return make
 
-# %% ../nbs/11a_codec_cache.ipynb #1901e9ac
+# %% ../nbs/11a_codec_cache.ipynb #796f3d5c
 def _rot(dim, seed, sample): return RotInt4(dim, seed=seed)
 def _polar(dim, seed, sample): return PolarQuant(dim, seed=seed)
 
@@ -52,7 +52,7 @@ KINDS = {'rot-int4':    (_rot, _rot),
          'turbo4-prod': (_turbo(4, 'prod'), _turbo(4)),
          'qjl':         (_qjl_keys, _rot)}
 
-# %% ../nbs/11a_codec_cache.ipynb #dab76c85
+# %% ../nbs/11a_codec_cache.ipynb #1de6a113
 def make(kind,          # a key of KINDS
          dim,           # head dim
          seed=0,        # of the random turns
@@ -62,7 +62,7 @@ def make(kind,          # a key of KINDS
     if kind not in KINDS: _fail('kind', repr(kind), f"one of {', '.join(KINDS)}")
     return KINDS[kind][bool(values)](dim, seed, sample)
 
-# %% ../nbs/11a_codec_cache.ipynb #65d1487c
+# %% ../nbs/11a_codec_cache.ipynb #c88b0dc7
 class CodeBuffer:
     "Codes of tokens `base` to `end` of a sequence, in arrays with room at the end"
     step = 256                                                # tokens that a buffer grows by, at least
@@ -77,7 +77,7 @@ class CodeBuffer:
         "The codes in use"
         return cut(self.c, 0, self.end - self.base)
 
-# %% ../nbs/11a_codec_cache.ipynb #2c54cf41
+# %% ../nbs/11a_codec_cache.ipynb #ee9e229c
 @patch
 def _move(self:CodeBuffer, start, size):
     "New arrays of `size` tokens that begin with token `start`"
@@ -85,7 +85,7 @@ def _move(self:CodeBuffer, start, size):
     self.c = type(old)(*(mx.concatenate([a, mx.zeros((*a.shape[:2], size - a.shape[2], a.shape[3]), dtype=a.dtype)], axis=2) for a in old))
     self.base = start
 
-# %% ../nbs/11a_codec_cache.ipynb #5f5cb8ac
+# %% ../nbs/11a_codec_cache.ipynb #22396398
 @patch
 def reserve(self:CodeBuffer, codec, shape):
     "Room for the codes of tokens (B, H, D) = `shape`, with none in it"
@@ -93,7 +93,7 @@ def reserve(self:CodeBuffer, codec, shape):
     self.c = codec.encode(mx.zeros((B, H, 1, D)), check=False)
     self._move(self.base, self.step)
 
-# %% ../nbs/11a_codec_cache.ipynb #aec5f39b
+# %% ../nbs/11a_codec_cache.ipynb #2f6ce768
 @patch
 def append(self:CodeBuffer, c, needed=0):
     "Write the tokens of `c` behind the last; those before token `needed` may be forgotten"
@@ -107,7 +107,7 @@ def append(self:CodeBuffer, c, needed=0):
     for a, b in zip(self.c, c): a[:, :, have:have + n] = b
     self.end += n
 
-# %% ../nbs/11a_codec_cache.ipynb #d9ae995e
+# %% ../nbs/11a_codec_cache.ipynb #d7c379b6
 def exact_state(q, k, v, scale, see=None, softcap=None):
     "The `State` of q (B, Hq, L, D) over a few exact keys and values (B, Hkv, n, D); `see` as `visible` returns it"
     (B, Hq, L, D), (_, H, n, Dv) = q.shape, v.shape
@@ -121,7 +121,7 @@ def exact_state(q, k, v, scale, see=None, softcap=None):
     p = mx.exp(s - m)
     return State(m.reshape(B, Hq, L), p.sum(-1).reshape(B, Hq, L), (p @ f(v)).reshape(B, Hq, L, Dv))
 
-# %% ../nbs/11a_codec_cache.ipynb #6017683d
+# %% ../nbs/11a_codec_cache.ipynb #a39661cd
 def visible(mask, L, total, a, b):
     """Which of positions a to b of `total` the last L of them see: None for all, (L, b - a) booleans, or that part of an array mask.
     `mask`: None, 'causal' (a `Causal` brings its window), or an array over all positions."""
@@ -132,7 +132,7 @@ def visible(mask, L, total, a, b):
     here, at = mx.arange(total - L, total)[:, None], mx.arange(a, b)
     return at <= here if window is None else (at <= here) & (at > here - window)
 
-# %% ../nbs/11a_codec_cache.ipynb #8ae9ac2c
+# %% ../nbs/11a_codec_cache.ipynb #902c8783
 def visible_ends(mask, L, total, a, b):
     "As `visible`, of the positions before a and those from b on, as one: None, or (..., L, a + total - b)"
     if isinstance(mask, mx.array) and mask.shape[-1] == 1: return mask
@@ -140,7 +140,7 @@ def visible_ends(mask, L, total, a, b):
     if all(m is None for m, _ in parts): return None
     return mx.concatenate([mx.ones((L, n), dtype=mx.bool_) if m is None else m for m, n in parts], axis=-1)
 
-# %% ../nbs/11a_codec_cache.ipynb #8d124ace
+# %% ../nbs/11a_codec_cache.ipynb #6a8bd6d8
 def _tile(q): return max(32, min(2048, 2**24//max(1, q.shape[0]*q.shape[1]*q.shape[2])))
 
 def coded_state(q, keys, values, scale, mask, total, at, start, end, softcap=None):
@@ -155,31 +155,37 @@ def coded_state(q, keys, values, scale, mask, total, at, start, end, softcap=Non
         states.append(state_ops(q, keys, values, mask=see, start=a, length=b, **kw))
     return functools.reduce(merge, states)
 
-# %% ../nbs/11a_codec_cache.ipynb #142c074f
+# %% ../nbs/11a_codec_cache.ipynb #d4cd665e
 class CodecKeys(PackedKeys):
     "Keys of a `CodecKVCache`, to be read by `attend`: `first` of the `exact` tokens, then `start` to `length` of the codes `c`, then the other exact ones"
-    def __init__(self, cache, codec, c, start, length, exact, first, dtype, dim):
-        self.cache, self.codec, self.c, self.start, self.length, self.exact, self.first = cache, codec, c, start, length, exact, first
-        n = length - start + (0 if exact is None else exact.shape[2])
-        self.shape, self.dtype, self.ndim, self.version = (*c[0].shape[:2], n, dim), dtype, 4, cache.version
+    ndim, side = 4, 0                                          # side: of the cache's two codecs
+    def __init__(self, cache, c, start, length, exact):
+        self.clock, self.version, self.first, self.dtype = cache.clock, cache.clock[0], cache.held, cache.dtype    # not the cache: the two would hold each other
+        self.codec, self.dims = cache.codecs[self.side], cache.shapes[self.side]
+        self.c, self.start, self.length, self.exact = c, start, length, exact
+    @property
+    def shape(self):
+        B, H, D = self.dims
+        return B, H, self.length - self.start + (0 if self.exact is None else self.exact.shape[2]), D
     def __repr__(self): return f"{type(self).__name__}(shape={self.shape}, codec={self.codec!r})"
 
-# %% ../nbs/11a_codec_cache.ipynb #cc1968a3
+# %% ../nbs/11a_codec_cache.ipynb #8fb29955
 class CodecValues(PackedValues):
     "Values of a `CodecKVCache`"
-    __init__, __repr__ = CodecKeys.__init__, CodecKeys.__repr__
+    ndim, side = 4, 1
+    __init__, __repr__, shape = CodecKeys.__init__, CodecKeys.__repr__, CodecKeys.shape
 
-# %% ../nbs/11a_codec_cache.ipynb #975c4b6f
+# %% ../nbs/11a_codec_cache.ipynb #21d3e77e
 def _check_call(keys, q, values, mask, sinks):
-    if not isinstance(values, CodecValues) or values.cache is not keys.cache: _fail('values', type(values).__name__, "the CodecValues of the same cache")
-    if keys.version != keys.cache.version: _fail('keys', "older than the cache's last update", "what the last update_and_fetch or keys_and_values returned")
+    if not isinstance(values, CodecValues) or values.clock is not keys.clock: _fail('values', type(values).__name__, "the CodecValues of the same cache")
+    if keys.version != keys.clock[0]: _fail('keys', "older than the cache's last update", "what the last update_and_fetch or keys_and_values returned")
     B, H, N, D = keys.shape
     if q.ndim != 4 or q.shape[0] != B or q.shape[1] % H or q.shape[3] != D: _fail('q', f"of shape {q.shape}", f"({B}, a multiple of {H}, L, {D})")
     if isinstance(mask, mx.array) and mask.shape[-1] not in (1, N): _fail('mask', f"of shape {mask.shape}", f"{N} columns, one for each position")
     if isinstance(mask, str) and mask != 'causal': _fail('mask', repr(str(mask)), "'causal', an array or None")
     if sinks is not None and sinks.shape != (q.shape[1],): _fail('sinks', f"of shape {sinks.shape}", f"({q.shape[1]},)")
 
-# %% ../nbs/11a_codec_cache.ipynb #8f536bbf
+# %% ../nbs/11a_codec_cache.ipynb #a363562f
 @patch
 def attend(self:CodecKeys, q, values, *, scale, mask=None, sinks=None, softcap=None):
     "Attention of `q` (B, Hq, L, D) over these keys and their values: (B, Hq, L, Dv) in q's dtype. Arguments as `kv_cache.attend`."
@@ -193,7 +199,7 @@ def attend(self:CodecKeys, q, values, *, scale, mask=None, sinks=None, softcap=N
     if sinks is not None: s = merge(s, State(mx.broadcast_to(sinks.astype(mx.float32)[:, None], s.m.shape), mx.ones_like(s.l), mx.zeros_like(s.o)))
     return finish(s, q.dtype)
 
-# %% ../nbs/11a_codec_cache.ipynb #12d4fc8d
+# %% ../nbs/11a_codec_cache.ipynb #498f8fa7
 BLOCK = 64                                                     # tokens that wait for each other, unless told otherwise
 
 class CodecKVCache(PackedKVCache):
@@ -221,7 +227,7 @@ class CodecKVCache(PackedKVCache):
         if max_size is not None and not whole(max_size, first + recent + 1): _fail('max_size', repr(max_size), f"None, or more than first + recent = {first + recent}")
         self._setup([k, v], first, recent, max_size, draft, seed, block)
 
-# %% ../nbs/11a_codec_cache.ipynb #a20325cc
+# %% ../nbs/11a_codec_cache.ipynb #c909e1d0
 @patch
 def _setup(self:CodecKVCache, codecs, first, recent, max_size, draft, seed, block=BLOCK):
     self.codecs, self.nfirst, self.nrecent, self.max_size, self.draft, self.seed = codecs, first, recent, max_size, draft, seed
@@ -237,7 +243,7 @@ def block(self:CodecKVCache):
     "Tokens that are encoded together"
     return self.g
 
-# %% ../nbs/11a_codec_cache.ipynb #92e92485
+# %% ../nbs/11a_codec_cache.ipynb #7ba2de70
 @patch(as_prop=True)
 def packed(self:CodecKVCache):
     "Tokens encoded so far, forgotten ones included"
@@ -249,7 +255,7 @@ def _held(self:CodecKVCache): return self.held
 @patch(as_prop=True)
 def _before(self:CodecKVCache): return self.held              # `packed` and `rest` never count the first tokens here
 
-# %% ../nbs/11a_codec_cache.ipynb #05f39f04
+# %% ../nbs/11a_codec_cache.ipynb #34003509
 @patch(as_prop=True)
 def offset(self:CodecKVCache):
     "Tokens seen and not taken back"
@@ -260,7 +266,7 @@ def dims(self:CodecKVCache):
     "(B, H, D) of keys and of values; None before the first update"
     return self.shapes
 
-# %% ../nbs/11a_codec_cache.ipynb #96eb926d
+# %% ../nbs/11a_codec_cache.ipynb #2d200a16
 @patch
 def _slots(self:CodecKVCache, a, b): return [x[:, :, a:b] for x in self.halves] if b > a else None
 
@@ -274,14 +280,14 @@ def tail(self:CodecKVCache):
     "Exact keys and values of the newest tokens, or None"
     return self._slots(self.nfirst, self.nfirst + self.rest)
 
-# %% ../nbs/11a_codec_cache.ipynb #a59c70be
+# %% ../nbs/11a_codec_cache.ipynb #f4d9a63e
 @patch
 def _begin(self:CodecKVCache, kv):
     self.dtype, self.shapes = kv[0].dtype, [(*x.shape[:2], x.shape[3]) for x in kv]
     for i, x in enumerate(kv):
         if isinstance(self.codecs[i], str): self.codecs[i] = make(self.codecs[i], x.shape[3], self.seed + 10*i, i == 1, x)
 
-# %% ../nbs/11a_codec_cache.ipynb #9cf2258d
+# %% ../nbs/11a_codec_cache.ipynb #62cc98fb
 @patch
 def _check(self:CodecKVCache, keys, values):
     for i, (n, x) in enumerate((('keys', keys), ('values', values))):
@@ -293,35 +299,35 @@ def _check(self:CodecKVCache, keys, values):
         if isinstance(c, Codec) and c.dim != x.shape[3]: _fail(n, f"of head dim {x.shape[3]}", f"{c.dim}, that of {c!r}")
     if keys.shape[:3] != values.shape[:3]: _fail('values', f"of shape {values.shape}", f"the batch, heads and length of keys: {keys.shape}")
 
-# %% ../nbs/11a_codec_cache.ipynb #524c9008
+# %% ../nbs/11a_codec_cache.ipynb #970bfbc3
 @patch
-def _put(self:CodecKVCache, kv, m=0):
-    "Write 16-bit tokens into the next slots; `m` of them are first tokens"
-    at, n = self.held + self.rest, kv[0].shape[2]
+def _put(self:CodecKVCache, kv, n, m=0):
+    "Write `n` 16-bit tokens into the next slots; `m` of them are first tokens"
+    at = self.held + self.rest
     if self.halves is None:
         size = self.nfirst + self.nrecent + self.g
         self.halves = [mx.zeros((*x.shape[:2], size, x.shape[3]), dtype=x.dtype) for x in kv]
     for h, x in zip(self.halves, kv): h[:, :, at:at + n] = x
     self.held += m; self.rest += n - m
 
-# %% ../nbs/11a_codec_cache.ipynb #9ff8fdd0
+# %% ../nbs/11a_codec_cache.ipynb #304079f6
 @patch
 def _due(self:CodecKVCache, wait):
     "How many of `wait` tokens that are not encoded are to be encoded now"
     end = self.bufs[0].end
     return max(0, (end + wait - self.nrecent)//self.g*self.g - end)
 
-# %% ../nbs/11a_codec_cache.ipynb #079099fe
+# %% ../nbs/11a_codec_cache.ipynb #b1db2e34
 @patch
 def _encode(self:CodecKVCache, kv, needed):
     "Encode the exact tokens `kv`; codes of tokens before `needed` may be forgotten"
     for codec, buf, x in zip(self.codecs, self.bufs, kv): buf.append(codec.encode(x, check=False), needed)
 
-# %% ../nbs/11a_codec_cache.ipynb #8b7b4d46
+# %% ../nbs/11a_codec_cache.ipynb #2b17d825
 @patch
-def _append_few(self:CodecKVCache, kv, m, n, needed):
-    "Append tokens for which there are slots, `m` of them first ones; encode the oldest `n` that wait"
-    self._put(kv, m)
+def _append_few(self:CodecKVCache, kv, L, m, n, needed):
+    "Append `L` tokens for which there are slots, `m` of them first ones; encode the oldest `n` that wait"
+    self._put(kv, L, m)
     if n == 0: return
     F, end = self.nfirst, self.nfirst + self.rest
     self._encode(self._slots(F, F + n), needed)
@@ -329,17 +335,18 @@ def _append_few(self:CodecKVCache, kv, m, n, needed):
     if self.rest:
         for h in self.halves: h[:, :, F:F + self.rest] = h[:, :, F + n:end]
 
-# %% ../nbs/11a_codec_cache.ipynb #2cc321db
+# %% ../nbs/11a_codec_cache.ipynb #6bb15b6e
 @patch
-def _append_many(self:CodecKVCache, kv, m, n, needed):
-    "Append any number of tokens, `m` of them first ones; encode the oldest `n` that are not"
-    if m: self._put([x[:, :, :m] for x in kv], m); kv = [x[:, :, m:] for x in kv]
+def _append_many(self:CodecKVCache, kv, L, m, n, needed):
+    "Append `L` tokens, `m` of them first ones; encode the oldest `n` that are not"
+    if m: self._put([x[:, :, :m] for x in kv], m, m); kv = [x[:, :, m:] for x in kv]
     if self.rest: kv = [mx.concatenate(x, axis=2) for x in zip(self.tail, kv)]
-    self._encode([x[:, :, :n] for x in kv] if n < kv[0].shape[2] else kv, needed)
+    left = self.rest + L - m - n
+    self._encode([x[:, :, :n] for x in kv] if left else kv, needed)
     self.rest = 0
-    if n < kv[0].shape[2]: self._put([x[:, :, n:] for x in kv])
+    if left: self._put([x[:, :, n:] for x in kv], left)
 
-# %% ../nbs/11a_codec_cache.ipynb #1525d48a
+# %% ../nbs/11a_codec_cache.ipynb #d2291085
 @patch
 def _append(self:CodecKVCache, kv, needed=0):
     L = kv[0].shape[2]
@@ -347,7 +354,7 @@ def _append(self:CodecKVCache, kv, needed=0):
     wait = self.rest + L - m
     n = self._due(wait)
     few = n == 0 or self.rest and wait <= self.g + self.nrecent
-    (self._append_few if few else self._append_many)(kv, m, n, needed)
+    (self._append_few if few else self._append_many)(kv, L, m, n, needed)
 
 @patch
 def _update(self:CodecKVCache, kv):
@@ -355,7 +362,21 @@ def _update(self:CodecKVCache, kv):
     self._append(kv, max(0, lo - self.draft))
     return self._views(lo)
 
-# %% ../nbs/11a_codec_cache.ipynb #4f35ddb7
+# %% ../nbs/11a_codec_cache.ipynb #db93aac5
+@patch
+def update_and_fetch(self:CodecKVCache, keys, values):
+    """Append `keys` (B, H, L, Dk) and `values` (B, H, L, Dv); returns the handles that the L new queries attend to.
+    ValueError for shapes or dtypes that do not fit each other or what is stored."""
+    self._check_once(keys, values)
+    if self.dtype is None: self._begin((keys, values))
+    self.clock[0] += 1                                         # the version: handles remember theirs
+    self.last = None                                           # an old handle would force a copy of the slots
+    half = _half(self.dtype)
+    if keys.dtype != half or values.dtype != half: keys, values = keys.astype(half), values.astype(half)
+    self.last = self._update((keys, values))
+    return self.last
+
+# %% ../nbs/11a_codec_cache.ipynb #9ba3c008
 @patch
 def _exact(self:CodecKVCache, skip):
     "Exact keys and values: the first tokens, and the rest without its oldest `skip`"
@@ -364,21 +385,20 @@ def _exact(self:CodecKVCache, skip):
     parts = [x for x in (self._slots(0, self.held), self._slots(self.held + skip, end)) if x]
     return [mx.concatenate(x, axis=2) for x in zip(*parts)] if parts else None
 
-# %% ../nbs/11a_codec_cache.ipynb #f06bce1c
+# %% ../nbs/11a_codec_cache.ipynb #949f77a0
 @patch
 def _views(self:CodecKVCache, lo=0):
     "Handles of the tokens from `lo` on, and of the first ones"
-    exact = self._exact(max(0, lo - self.packed)) or (None, None)
-    for codec, buf, d in zip(self.codecs, self.bufs, self.dims):
-        if buf.c is None: buf.reserve(codec, d)                # all tokens wait
-    each = zip((CodecKeys, CodecValues), self.codecs, self.bufs, exact, self.dims)
-    return tuple(T(self, codec, b.c, min(max(lo, b.base), b.end) - b.base, b.end - b.base, e, self.held, self.dtype, d[2])
-                 for T, codec, b, e, d in each)
+    (k, v), (kx, vx) = self.bufs, self._exact(max(0, lo - self.bufs[0].end)) or (None, None)
+    if k.c is None:                                            # all tokens wait
+        for codec, b, d in zip(self.codecs, self.bufs, self.dims): b.reserve(codec, d)
+    start, end = min(max(lo, k.base), k.end) - k.base, k.end - k.base
+    return CodecKeys(self, k.c, start, end, kx), CodecValues(self, v.c, start, end, vx)
 
 @patch
 def _newest(self:CodecKVCache): return self._views(0 if self.max_size is None else max(0, self.offset - self.max_size))
 
-# %% ../nbs/11a_codec_cache.ipynb #2f2b62ac
+# %% ../nbs/11a_codec_cache.ipynb #aee408b1
 @patch(as_prop=True)
 def max_trim(self:CodecKVCache):
     "The most tokens that `trim` can take back"
@@ -388,7 +408,7 @@ def max_trim(self:CodecKVCache):
 @patch
 def is_trimmable(self:CodecKVCache): return self.max_trim > 0 or self.offset == 0
 
-# %% ../nbs/11a_codec_cache.ipynb #c5feb31d
+# %% ../nbs/11a_codec_cache.ipynb #1e66e39d
 @patch
 def trim(self:CodecKVCache, n):
     "Take back the last `n` tokens and return `n`. ValueError, with nothing changed, when `n` exceeds `max_trim`."
@@ -402,7 +422,7 @@ def trim(self:CodecKVCache, n):
     self.held -= n - of_rest - of_codes
     return n
 
-# %% ../nbs/11a_codec_cache.ipynb #9f6ccaed
+# %% ../nbs/11a_codec_cache.ipynb #537e10cb
 @patch(as_prop=True)
 def pass_room(self:CodecKVCache):
     "The most tokens that one update may bring, so that each of its queries sees what it would see token by token; inf for any number"
@@ -411,14 +431,14 @@ def pass_room(self:CodecKVCache):
     left = (self.packed//self.g + 1)*self.g - self.packed + self.nrecent - self.rest + self.nfirst - self.held     # until a block is due
     return min(ring, self.g if left == 1 else left - 1)
 
-# %% ../nbs/11a_codec_cache.ipynb #98f58ecc
+# %% ../nbs/11a_codec_cache.ipynb #0247c609
 @patch
 def make_mask(self:CodecKVCache, N, window_size=None, return_array=False):
     "The mask for `N` queries about to be appended, as chapter 11's caches give it, growing or bounded"
     from turboquant.kv_cache import PackedRotatingKVCache as bounded
     return (PackedKVCache if self.max_size is None else bounded).make_mask(self, N, window_size, return_array)
 
-# %% ../nbs/11a_codec_cache.ipynb #a2bd60fa
+# %% ../nbs/11a_codec_cache.ipynb #a6f5fdfe
 @patch(as_prop=True)
 def nbytes(self:CodecKVCache):
     "Bytes allocated"
@@ -436,13 +456,13 @@ def used_bytes(self:CodecKVCache):
     waiting = min(self.rest, seen)
     return self._bytes(min(seen - waiting, self.packed), self.held + waiting)
 
-# %% ../nbs/11a_codec_cache.ipynb #dd79a361
+# %% ../nbs/11a_codec_cache.ipynb #5c7be9a7
 @patch
 def __repr__(self:CodecKVCache):
     ends = f"first={self.nfirst}, recent={self.nrecent}, block={self.g}" + (f", max_size={self.max_size}" if self.max_size else '')
     return f"CodecKVCache({self.codecs[0]!r}, {self.codecs[1]!r}, {ends}, offset={self.offset})"
 
-# %% ../nbs/11a_codec_cache.ipynb #bfb103be
+# %% ../nbs/11a_codec_cache.ipynb #d6dcc833
 def _get_state(self):
     conf = [c if isinstance(c, str) else json.dumps(c.config()) for c in self.codecs]
     numbers = [self.nfirst, self.nrecent, self.max_size or 0, self.draft, self.seed, *(x for b in self.bufs for x in (b.base, b.end)), self.g]
@@ -450,14 +470,14 @@ def _get_state(self):
     dtype = '' if self.dtype is None else str(self.dtype).split('.')[-1]
     return [conf, numbers, arrays, self.first, self.tail, [list(s) for s in self.shapes or ()] or None, dtype]
 
-# %% ../nbs/11a_codec_cache.ipynb #d68c47c8
+# %% ../nbs/11a_codec_cache.ipynb #92454f55
 def _read_codec(text):
     "A codec from its description, or the name of a kind"
     if text in KINDS: return text
     try: return Codec.from_config(json.loads(text))
     except (ValueError, TypeError, KeyError) as e: _fail('state', f"with a codec {text[:60]!r} ({e})", "a state that CodecKVCache gave")
 
-# %% ../nbs/11a_codec_cache.ipynb #4d27cf71
+# %% ../nbs/11a_codec_cache.ipynb #f4be590f
 def _set_state(self, v):
     if not isinstance(v, (list, tuple)) or len(v) != 7: _fail('state', type(v).__name__, "a state that CodecKVCache gave")
     conf, numbers, arrays, first, tail, shapes, dtype = v
@@ -474,7 +494,7 @@ def _set_state(self, v):
         if end == base: b.reserve(c, self.shapes[self.bufs.index(b)])
     self._fill(first, tail)
 
-# %% ../nbs/11a_codec_cache.ipynb #382cfc49
+# %% ../nbs/11a_codec_cache.ipynb #223808b7
 @patch
 def _fill(self:CodecKVCache, first, tail):
     "Exact first tokens and the rest, each a pair of arrays or None, into the slots"
@@ -482,12 +502,12 @@ def _fill(self:CodecKVCache, first, tail):
         if not kv: continue
         bad = [x.shape for x, (B, H, D) in zip(kv, self.shapes) if x.ndim != 4 or x.shape != (B, H, x.shape[2], D) or not 0 < x.shape[2] <= most]
         if bad or len(kv) != 2: _fail('state', f"with exact tokens {[x.shape for x in kv]}", f"(B, H, 1 to {most}, D), (B, H, D) = {self.shapes}")
-        self._put(kv, kv[0].shape[2] if kv is first else 0)
+        n = kv[0].shape[2]; self._put(kv, n, n if kv is first else 0)
 
 CodecKVCache.state = property(_get_state, _set_state)
 mlx_cache.CodecKVCache = CodecKVCache
 
-# %% ../nbs/11a_codec_cache.ipynb #5b7766d2
+# %% ../nbs/11a_codec_cache.ipynb #6947187e
 def caches(model, kind, **kw):
     """A prompt cache for an mlx-lm `model`, each KVCache and RotatingKVCache replaced by a `CodecKVCache` of `kind`
     (a key of KINDS, or a pair of them), and the model's attention led to it. `kw`: as CodecKVCache."""
@@ -499,7 +519,7 @@ def caches(model, kind, **kw):
         return c
     return [ours(c) for c in mlx_cache.make_prompt_cache(model)]
 
-# %% ../nbs/11a_codec_cache.ipynb #3241c246
+# %% ../nbs/11a_codec_cache.ipynb #4ff2f1f7
 def capture(model, ids):
     "For each attention layer of an mlx-lm `model` fed with the token `ids`: (q, k, v, scale), as attention sees them"
     import sys
@@ -517,7 +537,7 @@ def capture(model, ids):
         for m, f in zip(mods, old): m.scaled_dot_product_attention = f
     return seen
 
-# %% ../nbs/11a_codec_cache.ipynb #f5669a3b
+# %% ../nbs/11a_codec_cache.ipynb #b3922f7c
 def layer_errors(q, k, v, scale, codec_k, codec_v, every=8):
     """What two codecs do to one layer, causal, for each `every`-th query: a dict of the relative squared error of `keys` and `values`, the mean `kl`
     of attention weights in nats (keys coded), the relative squared error of the `output` (both coded), and bits a number, `bits_k`, `bits_v`."""
@@ -535,7 +555,7 @@ def layer_errors(q, k, v, scale, codec_k, codec_v, every=8):
     return dict(keys=rel(codec_k.decode(ck), k), values=rel(codec_v.decode(cv), v), kl=kl,
                 output=rel(codec_v.values(mx.exp(b), cv), mx.exp(a) @ wide(v)), bits_k=codec_k.bits_per_value, bits_v=codec_v.bits_per_value)
 
-# %% ../nbs/11a_codec_cache.ipynb #7f5c052a
+# %% ../nbs/11a_codec_cache.ipynb #c9a66990
 # What the table compares beside KINDS: name -> functions (dim, seed, sample) of keys and of values
 def _plain(dim, seed, sample): return RotInt4(dim, seed=seed, turn='none')
 MORE = {'int4, no turn':       (_plain, _plain),
@@ -545,7 +565,7 @@ MORE = {'int4, no turn':       (_plain, _plain),
         'turbo3-prod':         (_turbo(3, 'prod'), _turbo(3)),
         'turbo4-prod, orthogonal': (_turbo(4, 'prod', rows='orthogonal'), _turbo(4))}
 
-# %% ../nbs/11a_codec_cache.ipynb #6631d1d1
+# %% ../nbs/11a_codec_cache.ipynb #f24341a7
 def measure_layers(model, ids, seed=0, every=8):
     "A row for each codec of KINDS and MORE: `layer_errors` averaged over all layers of `model` on the token `ids`"
     layers, rows = capture(model, ids), []
@@ -554,7 +574,7 @@ def measure_layers(model, ids, seed=0, every=8):
         rows.append(dict(name=name, **{n: float(np.mean([e[n] for e in each])) for n in each[0]}, layers=len(each)))
     return rows
 
-# %% ../nbs/11a_codec_cache.ipynb #70ad36f5
+# %% ../nbs/11a_codec_cache.ipynb #3ce406b7
 def layers_table(rows):
     "The rows of `measure_layers` as a text"
     out = [f"{'codec':26}{'bits k':>8}{'bits v':>8}{'keys':>9}{'values':>9}{'KL':>9}{'output':>9}"]
@@ -562,21 +582,21 @@ def layers_table(rows):
         out.append(f"{r['name']:26}{r['bits_k']:8.2f}{r['bits_v']:8.2f}" + ''.join(f"{r[n]:9.4f}" for n in ('keys', 'values', 'kl', 'output')))
     return '\n'.join(out)
 
-# %% ../nbs/11a_codec_cache.ipynb #f7b2d084
+# %% ../nbs/11a_codec_cache.ipynb #75ef397b
 def measure_caches(model, tokenizer, text, tokens=2048):
     "Rows of chapter 16a's `compare`, without each position's numbers: int4, int4-token and every kind of KINDS as the cache of `model`, each token coded at once"
     from turboquant.quality import compare
     rows = compare(model, tokenizer, text, ['int4', 'int4-token', *((k, functools.partial(caches, kind=k, block=1)) for k in KINDS)], tokens=tokens)
     return [{n: x for n, x in r.items() if n != 'each'} for r in rows]
 
-# %% ../nbs/11a_codec_cache.ipynb #a51dfaed
+# %% ../nbs/11a_codec_cache.ipynb #5059d08c
 def stored():
     "The measured results in data/codecs.json: a dict with commands and rows"
     import turboquant
     from pathlib import Path
     return json.loads((Path(turboquant.__file__).parent/'data'/'codecs.json').read_text(encoding='utf-8'))
 
-# %% ../nbs/11a_codec_cache.ipynb #2ce66cdc
+# %% ../nbs/11a_codec_cache.ipynb #28363e88
 def encode_speeds(dim=128, n=None, seconds=.3):
     "Encode throughput on MLX's default device, a row for each kind's keys: vectors/s, GB/s read and written, % of a copy's GB/s"
     from turboquant.codec import bench_encode
@@ -590,7 +610,7 @@ def encode_speeds(dim=128, n=None, seconds=.3):
         rows.append(dict(kind=kind, dim=dim, n=n, vectors=e.vectors, gbs=e.gb, share=100*e.gb/copy_gbs))
     return dict(copy_gbs=copy_gbs, rows=rows)
 
-# %% ../nbs/11a_codec_cache.ipynb #6a878805
+# %% ../nbs/11a_codec_cache.ipynb #c23eea00
 GEMMA4_31B = [(4, 512) if i % 6 == 5 else (16, 256) for i in range(60)]        # (KV heads, head dim) of each layer
 
 def _arrays(c):
@@ -602,7 +622,7 @@ def _seconds(f):
     t = time.perf_counter(); mx.eval(f())
     return time.perf_counter() - t
 
-# %% ../nbs/11a_codec_cache.ipynb #a0707ae2
+# %% ../nbs/11a_codec_cache.ipynb #2a0bfd27
 def append_row(kind, layers, tokens=1024, repeats=5, steps=64, **kw):
     """What appending one bfloat16 token to caches of all `layers` costs, (KV heads, head dim) each, after `tokens` others. A dict of milliseconds:
     `append`, the mean of `steps` steps; `wait`, their median; `full`, the longest; `encode`, encoding alone, a token's share. Medians of `repeats`."""
@@ -617,7 +637,7 @@ def append_row(kind, layers, tokens=1024, repeats=5, steps=64, **kw):
     med = lambda x: float(np.median(x))
     return dict(kind=kind, append=med(took.mean(1)), wait=med(np.median(took, 1)), full=med(took.max(1)), **_encode_alone(cs, layers, draw, repeats))
 
-# %% ../nbs/11a_codec_cache.ipynb #585e0e85
+# %% ../nbs/11a_codec_cache.ipynb #1fa01538
 def _cache(kind, **kw):
     if kind == 'fp16': return mlx_cache.KVCache()
     return PackedKVCache(first=0) if kind == 'int4' else CodecKVCache(kind, first=0, **kw)
@@ -632,7 +652,7 @@ def append_speeds(layers=GEMMA4_31B, tokens=1024, repeats=5, kinds=('fp16', 'int
     "A row of `append_row` for each of `kinds`: 'fp16' (mlx-lm's cache), 'int4' (chapter 11's), keys of KINDS. `kw`: as CodecKVCache"
     return [append_row(kind, layers, tokens, repeats, **kw) for kind in kinds]
 
-# %% ../nbs/11a_codec_cache.ipynb #fe8553f7
+# %% ../nbs/11a_codec_cache.ipynb #580758d0
 def decode_step_ms(context=8192, runs=5, small=False):
     "Milliseconds of a decode step of Gemma 4 31B with random 4-bit weights and chapter 11b's int4 cache of `context` tokens: the median of `runs` of 16"
     from turboquant.full_size import caches, decode, fill, runners
@@ -641,7 +661,7 @@ def decode_step_ms(context=8192, runs=5, small=False):
     decode(model, cache, 2)
     return 1e3*float(np.median([decode(model, cache, 16)[0] for _ in range(runs)]))
 
-# %% ../nbs/11a_codec_cache.ipynb #324d2899
+# %% ../nbs/11a_codec_cache.ipynb #cad6fa1a
 def append_err(kind, D=256):
     "The largest difference of attention over a cache of `kind`, a block coded and some tokens waiting, from attention over what its codecs decode"
     x, q = (mx.random.normal((1, h, n, D), key=mx.random.key(i)).astype(t) for i, (h, n, t) in enumerate(((4, 100, mx.bfloat16), (8, 1, mx.float32))))
@@ -653,11 +673,11 @@ def append_err(kind, D=256):
     want = mx.softmax(q @ k.swapaxes(-1, -2)*D**-.5, axis=-1) @ v
     return mx.abs(h[0].attend(q, h[1], scale=D**-.5) - want).max().item()
 
-# %% ../nbs/11a_codec_cache.ipynb #db0a873d
+# %% ../nbs/11a_codec_cache.ipynb #d979fa94
 def append_run(out, seconds=100, step=False, layers=GEMMA4_31B, tokens=4096, steps=64, small=False):
     "Fill the dict `out` with the rows of --append, one by one; yields after each. Starts no other row after `seconds`"
     t0, left = time.perf_counter(), lambda: seconds - (time.perf_counter() - t0)
-    kinds, on = ('fp16', 'int4', *KINDS), str(mx.default_device())
+    kinds, on = ('fp16', 'int4', *KINDS), str(getattr(mx, 'device_info', dict)().get('device_name') or mx.default_device())
     out |= dict(machine=on, layers=len(layers), tokens=tokens, append=[], at_once=[], append_err={})
     ways = [('append', k, {}, 5) for k in kinds] + [('at_once', k, dict(block=1), 2) for k in KINDS]
     for name, kind, kw, repeats in ways:
@@ -667,7 +687,7 @@ def append_run(out, seconds=100, step=False, layers=GEMMA4_31B, tokens=4096, ste
         mx.clear_cache(); yield
         if (name, kind) == ('append', kinds[-1]) and step: out['decode_step_ms'] = decode_step_ms(8192 if not small else 64, small=small); yield
 
-# %% ../nbs/11a_codec_cache.ipynb #ad7359c9
+# %% ../nbs/11a_codec_cache.ipynb #15bbd457
 def main(argv=None):
     "Measure every codec: on SmolLM2's own keys and values and as its cache (--quality), and how fast it encodes on this machine (--speed)"
     p = argparse.ArgumentParser(prog='python -m turboquant.codec_cache', description=main.__doc__)
@@ -694,6 +714,6 @@ def main(argv=None):
     if a.json: keep()
     else: print(json.dumps(out, indent=1))
 
-# %% ../nbs/11a_codec_cache.ipynb #4f41894d
+# %% ../nbs/11a_codec_cache.ipynb #4a854686
 #| eval: false
 if __name__ == '__main__' and '__file__' in globals(): main()

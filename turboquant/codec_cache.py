@@ -8,7 +8,7 @@ __all__ = ['KINDS', 'BLOCK', 'MORE', 'GEMMA4_31B', 'make', 'CodeBuffer', 'exact_
            'layers_table', 'measure_caches', 'stored', 'encode_speeds', 'append_row', 'append_speeds', 'decode_step_ms',
            'append_err', 'append_run', 'main']
 
-# %% ../nbs/11a_codec_cache.ipynb #1058d075
+# %% ../nbs/11a_codec_cache.ipynb #1bb8d0d5
 import argparse, copy, functools, json, time
 import numpy as np
 import mlx.core as mx
@@ -16,7 +16,7 @@ import mlx_lm.models.cache as mlx_cache
 from fastcore.basics import patch
 from mlx.utils import tree_map
 
-# %% ../nbs/11a_codec_cache.ipynb #933f4b7e
+# %% ../nbs/11a_codec_cache.ipynb #93264ef1
 from .codec import Codec, attend_state, cut, state_ops, tokens
 from .core import FLOATS
 from .kv_cache import Causal, PackedKeys, PackedKVCache, PackedValues, _fail, _half, _up
@@ -25,21 +25,21 @@ from .polarquant import PolarQuant
 from .qjl import QJL, Split, outliers
 from .turboquant import RotInt4, TurboQuant
 
-# %% ../nbs/11a_codec_cache.ipynb #7864975c
+# %% ../nbs/11a_codec_cache.ipynb #6c3cecc0
 def _qjl_keys(dim, seed, sample):
     "QJL at 4 bits, an eighth of the channels, the largest of the sample, in a sketch of their own"
     n = max(1, dim//8)
     channels = range(n) if sample is None else outliers(sample, n)
     return Split(QJL(n, 3*dim//2, seed), QJL(dim - n, 5*dim//2, seed + 1), channels)
 
-# %% ../nbs/11a_codec_cache.ipynb #d10e06ec
+# %% ../nbs/11a_codec_cache.ipynb #9c664a1c
 def _turbo(bits, mode='mse', **kw):
     def make(dim, seed, sample):
         c = TurboQuant(dim, bits, mode, seed, **kw)
         return c if sample is None else c.fit(sample)
     return make
 
-# %% ../nbs/11a_codec_cache.ipynb #796f3d5c
+# %% ../nbs/11a_codec_cache.ipynb #9eeb3071
 def _rot(dim, seed, sample): return RotInt4(dim, seed=seed)
 def _polar(dim, seed, sample): return PolarQuant(dim, seed=seed)
 
@@ -52,7 +52,7 @@ KINDS = {'rot-int4':    (_rot, _rot),
          'turbo4-prod': (_turbo(4, 'prod'), _turbo(4)),
          'qjl':         (_qjl_keys, _rot)}
 
-# %% ../nbs/11a_codec_cache.ipynb #1de6a113
+# %% ../nbs/11a_codec_cache.ipynb #4e129f64
 def make(kind,          # a key of KINDS
          dim,           # head dim
          seed=0,        # of the random turns
@@ -62,7 +62,7 @@ def make(kind,          # a key of KINDS
     if kind not in KINDS: _fail('kind', repr(kind), f"one of {', '.join(KINDS)}")
     return KINDS[kind][bool(values)](dim, seed, sample)
 
-# %% ../nbs/11a_codec_cache.ipynb #c88b0dc7
+# %% ../nbs/11a_codec_cache.ipynb #65bc8743
 class CodeBuffer:
     "Codes of tokens `base` to `end` of a sequence, in arrays with room at the end"
     step = 256                                                # tokens that a buffer grows by, at least
@@ -77,7 +77,7 @@ class CodeBuffer:
         "The codes in use"
         return cut(self.c, 0, self.end - self.base)
 
-# %% ../nbs/11a_codec_cache.ipynb #ee9e229c
+# %% ../nbs/11a_codec_cache.ipynb #34b579f1
 @patch
 def _move(self:CodeBuffer, start, size):
     "New arrays of `size` tokens that begin with token `start`"
@@ -85,7 +85,7 @@ def _move(self:CodeBuffer, start, size):
     self.c = type(old)(*(mx.concatenate([a, mx.zeros((*a.shape[:2], size - a.shape[2], a.shape[3]), dtype=a.dtype)], axis=2) for a in old))
     self.base = start
 
-# %% ../nbs/11a_codec_cache.ipynb #22396398
+# %% ../nbs/11a_codec_cache.ipynb #ecbecf42
 @patch
 def reserve(self:CodeBuffer, codec, shape):
     "Room for the codes of tokens (B, H, D) = `shape`, with none in it"
@@ -93,7 +93,7 @@ def reserve(self:CodeBuffer, codec, shape):
     self.c = codec.encode(mx.zeros((B, H, 1, D)), check=False)
     self._move(self.base, self.step)
 
-# %% ../nbs/11a_codec_cache.ipynb #2f6ce768
+# %% ../nbs/11a_codec_cache.ipynb #44ec4fea
 @patch
 def append(self:CodeBuffer, c, needed=0):
     "Write the tokens of `c` behind the last; those before token `needed` may be forgotten"
@@ -107,7 +107,7 @@ def append(self:CodeBuffer, c, needed=0):
     for a, b in zip(self.c, c): a[:, :, have:have + n] = b
     self.end += n
 
-# %% ../nbs/11a_codec_cache.ipynb #d7c379b6
+# %% ../nbs/11a_codec_cache.ipynb #bfa5dae7
 def exact_state(q, k, v, scale, see=None, softcap=None):
     "The `State` of q (B, Hq, L, D) over a few exact keys and values (B, Hkv, n, D); `see` as `visible` returns it"
     (B, Hq, L, D), (_, H, n, Dv) = q.shape, v.shape
@@ -121,7 +121,7 @@ def exact_state(q, k, v, scale, see=None, softcap=None):
     p = mx.exp(s - m)
     return State(m.reshape(B, Hq, L), p.sum(-1).reshape(B, Hq, L), (p @ f(v)).reshape(B, Hq, L, Dv))
 
-# %% ../nbs/11a_codec_cache.ipynb #a39661cd
+# %% ../nbs/11a_codec_cache.ipynb #27a23870
 def visible(mask, L, total, a, b):
     """Which of positions a to b of `total` the last L of them see: None for all, (L, b - a) booleans, or that part of an array mask.
     `mask`: None, 'causal' (a `Causal` brings its window), or an array over all positions."""
@@ -132,7 +132,7 @@ def visible(mask, L, total, a, b):
     here, at = mx.arange(total - L, total)[:, None], mx.arange(a, b)
     return at <= here if window is None else (at <= here) & (at > here - window)
 
-# %% ../nbs/11a_codec_cache.ipynb #902c8783
+# %% ../nbs/11a_codec_cache.ipynb #a10031f5
 def visible_ends(mask, L, total, a, b):
     "As `visible`, of the positions before a and those from b on, as one: None, or (..., L, a + total - b)"
     if isinstance(mask, mx.array) and mask.shape[-1] == 1: return mask
@@ -140,7 +140,7 @@ def visible_ends(mask, L, total, a, b):
     if all(m is None for m, _ in parts): return None
     return mx.concatenate([mx.ones((L, n), dtype=mx.bool_) if m is None else m for m, n in parts], axis=-1)
 
-# %% ../nbs/11a_codec_cache.ipynb #6a8bd6d8
+# %% ../nbs/11a_codec_cache.ipynb #25efedcd
 def _tile(q): return max(32, min(2048, 2**24//max(1, q.shape[0]*q.shape[1]*q.shape[2])))
 
 def coded_state(q, keys, values, scale, mask, total, at, start, end, softcap=None):
@@ -155,7 +155,7 @@ def coded_state(q, keys, values, scale, mask, total, at, start, end, softcap=Non
         states.append(state_ops(q, keys, values, mask=see, start=a, length=b, **kw))
     return functools.reduce(merge, states)
 
-# %% ../nbs/11a_codec_cache.ipynb #d4cd665e
+# %% ../nbs/11a_codec_cache.ipynb #41f7a231
 class CodecKeys(PackedKeys):
     "Keys of a `CodecKVCache`, to be read by `attend`: `first` of the `exact` tokens, then `start` to `length` of the codes `c`, then the other exact ones"
     ndim, side = 4, 0                                          # side: of the cache's two codecs
@@ -169,13 +169,13 @@ class CodecKeys(PackedKeys):
         return B, H, self.length - self.start + (0 if self.exact is None else self.exact.shape[2]), D
     def __repr__(self): return f"{type(self).__name__}(shape={self.shape}, codec={self.codec!r})"
 
-# %% ../nbs/11a_codec_cache.ipynb #8fb29955
+# %% ../nbs/11a_codec_cache.ipynb #d8281b2f
 class CodecValues(PackedValues):
     "Values of a `CodecKVCache`"
     ndim, side = 4, 1
     __init__, __repr__, shape = CodecKeys.__init__, CodecKeys.__repr__, CodecKeys.shape
 
-# %% ../nbs/11a_codec_cache.ipynb #21d3e77e
+# %% ../nbs/11a_codec_cache.ipynb #59e9126b
 def _check_call(keys, q, values, mask, sinks):
     if not isinstance(values, CodecValues) or values.clock is not keys.clock: _fail('values', type(values).__name__, "the CodecValues of the same cache")
     if keys.version != keys.clock[0]: _fail('keys', "older than the cache's last update", "what the last update_and_fetch or keys_and_values returned")
@@ -185,7 +185,7 @@ def _check_call(keys, q, values, mask, sinks):
     if isinstance(mask, str) and mask != 'causal': _fail('mask', repr(str(mask)), "'causal', an array or None")
     if sinks is not None and sinks.shape != (q.shape[1],): _fail('sinks', f"of shape {sinks.shape}", f"({q.shape[1]},)")
 
-# %% ../nbs/11a_codec_cache.ipynb #a363562f
+# %% ../nbs/11a_codec_cache.ipynb #d101819c
 @patch
 def attend(self:CodecKeys, q, values, *, scale, mask=None, sinks=None, softcap=None):
     "Attention of `q` (B, Hq, L, D) over these keys and their values: (B, Hq, L, Dv) in q's dtype. Arguments as `kv_cache.attend`."
@@ -199,7 +199,7 @@ def attend(self:CodecKeys, q, values, *, scale, mask=None, sinks=None, softcap=N
     if sinks is not None: s = merge(s, State(mx.broadcast_to(sinks.astype(mx.float32)[:, None], s.m.shape), mx.ones_like(s.l), mx.zeros_like(s.o)))
     return finish(s, q.dtype)
 
-# %% ../nbs/11a_codec_cache.ipynb #498f8fa7
+# %% ../nbs/11a_codec_cache.ipynb #def13d88
 BLOCK = 64                                                     # tokens that wait for each other, unless told otherwise
 
 class CodecKVCache(PackedKVCache):
@@ -227,7 +227,7 @@ class CodecKVCache(PackedKVCache):
         if max_size is not None and not whole(max_size, first + recent + 1): _fail('max_size', repr(max_size), f"None, or more than first + recent = {first + recent}")
         self._setup([k, v], first, recent, max_size, draft, seed, block)
 
-# %% ../nbs/11a_codec_cache.ipynb #c909e1d0
+# %% ../nbs/11a_codec_cache.ipynb #09f3b64f
 @patch
 def _setup(self:CodecKVCache, codecs, first, recent, max_size, draft, seed, block=BLOCK):
     self.codecs, self.nfirst, self.nrecent, self.max_size, self.draft, self.seed = codecs, first, recent, max_size, draft, seed
@@ -243,7 +243,7 @@ def block(self:CodecKVCache):
     "Tokens that are encoded together"
     return self.g
 
-# %% ../nbs/11a_codec_cache.ipynb #7ba2de70
+# %% ../nbs/11a_codec_cache.ipynb #4a65c7ac
 @patch(as_prop=True)
 def packed(self:CodecKVCache):
     "Tokens encoded so far, forgotten ones included"
@@ -255,7 +255,7 @@ def _held(self:CodecKVCache): return self.held
 @patch(as_prop=True)
 def _before(self:CodecKVCache): return self.held              # `packed` and `rest` never count the first tokens here
 
-# %% ../nbs/11a_codec_cache.ipynb #34003509
+# %% ../nbs/11a_codec_cache.ipynb #e5dc7b16
 @patch(as_prop=True)
 def offset(self:CodecKVCache):
     "Tokens seen and not taken back"
@@ -266,7 +266,7 @@ def dims(self:CodecKVCache):
     "(B, H, D) of keys and of values; None before the first update"
     return self.shapes
 
-# %% ../nbs/11a_codec_cache.ipynb #2d200a16
+# %% ../nbs/11a_codec_cache.ipynb #ded6416e
 @patch
 def _slots(self:CodecKVCache, a, b): return [x[:, :, a:b] for x in self.halves] if b > a else None
 
@@ -280,14 +280,14 @@ def tail(self:CodecKVCache):
     "Exact keys and values of the newest tokens, or None"
     return self._slots(self.nfirst, self.nfirst + self.rest)
 
-# %% ../nbs/11a_codec_cache.ipynb #f4d9a63e
+# %% ../nbs/11a_codec_cache.ipynb #11f42760
 @patch
 def _begin(self:CodecKVCache, kv):
     self.dtype, self.shapes = kv[0].dtype, [(*x.shape[:2], x.shape[3]) for x in kv]
     for i, x in enumerate(kv):
         if isinstance(self.codecs[i], str): self.codecs[i] = make(self.codecs[i], x.shape[3], self.seed + 10*i, i == 1, x)
 
-# %% ../nbs/11a_codec_cache.ipynb #62cc98fb
+# %% ../nbs/11a_codec_cache.ipynb #91477d5f
 @patch
 def _check(self:CodecKVCache, keys, values):
     for i, (n, x) in enumerate((('keys', keys), ('values', values))):
@@ -299,7 +299,7 @@ def _check(self:CodecKVCache, keys, values):
         if isinstance(c, Codec) and c.dim != x.shape[3]: _fail(n, f"of head dim {x.shape[3]}", f"{c.dim}, that of {c!r}")
     if keys.shape[:3] != values.shape[:3]: _fail('values', f"of shape {values.shape}", f"the batch, heads and length of keys: {keys.shape}")
 
-# %% ../nbs/11a_codec_cache.ipynb #970bfbc3
+# %% ../nbs/11a_codec_cache.ipynb #20da6356
 @patch
 def _put(self:CodecKVCache, kv, n, m=0):
     "Write `n` 16-bit tokens into the next slots; `m` of them are first tokens"
@@ -310,20 +310,20 @@ def _put(self:CodecKVCache, kv, n, m=0):
     for h, x in zip(self.halves, kv): h[:, :, at:at + n] = x
     self.held += m; self.rest += n - m
 
-# %% ../nbs/11a_codec_cache.ipynb #304079f6
+# %% ../nbs/11a_codec_cache.ipynb #a099b123
 @patch
 def _due(self:CodecKVCache, wait):
     "How many of `wait` tokens that are not encoded are to be encoded now"
     end = self.bufs[0].end
     return max(0, (end + wait - self.nrecent)//self.g*self.g - end)
 
-# %% ../nbs/11a_codec_cache.ipynb #b1db2e34
+# %% ../nbs/11a_codec_cache.ipynb #6e04625c
 @patch
 def _encode(self:CodecKVCache, kv, needed):
     "Encode the exact tokens `kv`; codes of tokens before `needed` may be forgotten"
     for codec, buf, x in zip(self.codecs, self.bufs, kv): buf.append(codec.encode(x, check=False), needed)
 
-# %% ../nbs/11a_codec_cache.ipynb #2b17d825
+# %% ../nbs/11a_codec_cache.ipynb #a1a195b9
 @patch
 def _append_few(self:CodecKVCache, kv, L, m, n, needed):
     "Append `L` tokens for which there are slots, `m` of them first ones; encode the oldest `n` that wait"
@@ -335,7 +335,7 @@ def _append_few(self:CodecKVCache, kv, L, m, n, needed):
     if self.rest:
         for h in self.halves: h[:, :, F:F + self.rest] = h[:, :, F + n:end]
 
-# %% ../nbs/11a_codec_cache.ipynb #6bb15b6e
+# %% ../nbs/11a_codec_cache.ipynb #a9d1c67f
 @patch
 def _append_many(self:CodecKVCache, kv, L, m, n, needed):
     "Append `L` tokens, `m` of them first ones; encode the oldest `n` that are not"
@@ -346,7 +346,7 @@ def _append_many(self:CodecKVCache, kv, L, m, n, needed):
     self.rest = 0
     if left: self._put([x[:, :, n:] for x in kv], left)
 
-# %% ../nbs/11a_codec_cache.ipynb #d2291085
+# %% ../nbs/11a_codec_cache.ipynb #5b6f71a3
 @patch
 def _append(self:CodecKVCache, kv, needed=0):
     L = kv[0].shape[2]
@@ -362,7 +362,7 @@ def _update(self:CodecKVCache, kv):
     self._append(kv, max(0, lo - self.draft))
     return self._views(lo)
 
-# %% ../nbs/11a_codec_cache.ipynb #db93aac5
+# %% ../nbs/11a_codec_cache.ipynb #940c6f73
 @patch
 def update_and_fetch(self:CodecKVCache, keys, values):
     """Append `keys` (B, H, L, Dk) and `values` (B, H, L, Dv); returns the handles that the L new queries attend to.
@@ -376,7 +376,7 @@ def update_and_fetch(self:CodecKVCache, keys, values):
     self.last = self._update((keys, values))
     return self.last
 
-# %% ../nbs/11a_codec_cache.ipynb #9ba3c008
+# %% ../nbs/11a_codec_cache.ipynb #0c771287
 @patch
 def _exact(self:CodecKVCache, skip):
     "Exact keys and values: the first tokens, and the rest without its oldest `skip`"
@@ -385,7 +385,7 @@ def _exact(self:CodecKVCache, skip):
     parts = [x for x in (self._slots(0, self.held), self._slots(self.held + skip, end)) if x]
     return [mx.concatenate(x, axis=2) for x in zip(*parts)] if parts else None
 
-# %% ../nbs/11a_codec_cache.ipynb #949f77a0
+# %% ../nbs/11a_codec_cache.ipynb #a0267b6d
 @patch
 def _views(self:CodecKVCache, lo=0):
     "Handles of the tokens from `lo` on, and of the first ones"
@@ -398,7 +398,7 @@ def _views(self:CodecKVCache, lo=0):
 @patch
 def _newest(self:CodecKVCache): return self._views(0 if self.max_size is None else max(0, self.offset - self.max_size))
 
-# %% ../nbs/11a_codec_cache.ipynb #aee408b1
+# %% ../nbs/11a_codec_cache.ipynb #8898c501
 @patch(as_prop=True)
 def max_trim(self:CodecKVCache):
     "The most tokens that `trim` can take back"
@@ -408,7 +408,7 @@ def max_trim(self:CodecKVCache):
 @patch
 def is_trimmable(self:CodecKVCache): return self.max_trim > 0 or self.offset == 0
 
-# %% ../nbs/11a_codec_cache.ipynb #1e66e39d
+# %% ../nbs/11a_codec_cache.ipynb #7780e174
 @patch
 def trim(self:CodecKVCache, n):
     "Take back the last `n` tokens and return `n`. ValueError, with nothing changed, when `n` exceeds `max_trim`."
@@ -422,7 +422,7 @@ def trim(self:CodecKVCache, n):
     self.held -= n - of_rest - of_codes
     return n
 
-# %% ../nbs/11a_codec_cache.ipynb #537e10cb
+# %% ../nbs/11a_codec_cache.ipynb #f0acb7ff
 @patch(as_prop=True)
 def pass_room(self:CodecKVCache):
     "The most tokens that one update may bring, so that each of its queries sees what it would see token by token; inf for any number"
@@ -431,14 +431,14 @@ def pass_room(self:CodecKVCache):
     left = (self.packed//self.g + 1)*self.g - self.packed + self.nrecent - self.rest + self.nfirst - self.held     # until a block is due
     return min(ring, self.g if left == 1 else left - 1)
 
-# %% ../nbs/11a_codec_cache.ipynb #0247c609
+# %% ../nbs/11a_codec_cache.ipynb #e1ac5beb
 @patch
 def make_mask(self:CodecKVCache, N, window_size=None, return_array=False):
     "The mask for `N` queries about to be appended, as chapter 11's caches give it, growing or bounded"
     from turboquant.kv_cache import PackedRotatingKVCache as bounded
     return (PackedKVCache if self.max_size is None else bounded).make_mask(self, N, window_size, return_array)
 
-# %% ../nbs/11a_codec_cache.ipynb #a6f5fdfe
+# %% ../nbs/11a_codec_cache.ipynb #b0a7ad86
 @patch(as_prop=True)
 def nbytes(self:CodecKVCache):
     "Bytes allocated"
@@ -456,13 +456,13 @@ def used_bytes(self:CodecKVCache):
     waiting = min(self.rest, seen)
     return self._bytes(min(seen - waiting, self.packed), self.held + waiting)
 
-# %% ../nbs/11a_codec_cache.ipynb #5c7be9a7
+# %% ../nbs/11a_codec_cache.ipynb #2e19e6f6
 @patch
 def __repr__(self:CodecKVCache):
     ends = f"first={self.nfirst}, recent={self.nrecent}, block={self.g}" + (f", max_size={self.max_size}" if self.max_size else '')
     return f"CodecKVCache({self.codecs[0]!r}, {self.codecs[1]!r}, {ends}, offset={self.offset})"
 
-# %% ../nbs/11a_codec_cache.ipynb #d6dcc833
+# %% ../nbs/11a_codec_cache.ipynb #193661b1
 def _get_state(self):
     conf = [c if isinstance(c, str) else json.dumps(c.config()) for c in self.codecs]
     numbers = [self.nfirst, self.nrecent, self.max_size or 0, self.draft, self.seed, *(x for b in self.bufs for x in (b.base, b.end)), self.g]
@@ -470,14 +470,14 @@ def _get_state(self):
     dtype = '' if self.dtype is None else str(self.dtype).split('.')[-1]
     return [conf, numbers, arrays, self.first, self.tail, [list(s) for s in self.shapes or ()] or None, dtype]
 
-# %% ../nbs/11a_codec_cache.ipynb #92454f55
+# %% ../nbs/11a_codec_cache.ipynb #6ee5edb6
 def _read_codec(text):
     "A codec from its description, or the name of a kind"
     if text in KINDS: return text
     try: return Codec.from_config(json.loads(text))
     except (ValueError, TypeError, KeyError) as e: _fail('state', f"with a codec {text[:60]!r} ({e})", "a state that CodecKVCache gave")
 
-# %% ../nbs/11a_codec_cache.ipynb #f4be590f
+# %% ../nbs/11a_codec_cache.ipynb #138e904d
 def _set_state(self, v):
     if not isinstance(v, (list, tuple)) or len(v) != 7: _fail('state', type(v).__name__, "a state that CodecKVCache gave")
     conf, numbers, arrays, first, tail, shapes, dtype = v
@@ -494,7 +494,7 @@ def _set_state(self, v):
         if end == base: b.reserve(c, self.shapes[self.bufs.index(b)])
     self._fill(first, tail)
 
-# %% ../nbs/11a_codec_cache.ipynb #223808b7
+# %% ../nbs/11a_codec_cache.ipynb #de593d40
 @patch
 def _fill(self:CodecKVCache, first, tail):
     "Exact first tokens and the rest, each a pair of arrays or None, into the slots"
@@ -507,7 +507,7 @@ def _fill(self:CodecKVCache, first, tail):
 CodecKVCache.state = property(_get_state, _set_state)
 mlx_cache.CodecKVCache = CodecKVCache
 
-# %% ../nbs/11a_codec_cache.ipynb #6947187e
+# %% ../nbs/11a_codec_cache.ipynb #f7e4b232
 def caches(model, kind, **kw):
     """A prompt cache for an mlx-lm `model`, each KVCache and RotatingKVCache replaced by a `CodecKVCache` of `kind`
     (a key of KINDS, or a pair of them), and the model's attention led to it. `kw`: as CodecKVCache."""
@@ -519,7 +519,7 @@ def caches(model, kind, **kw):
         return c
     return [ours(c) for c in mlx_cache.make_prompt_cache(model)]
 
-# %% ../nbs/11a_codec_cache.ipynb #4ff2f1f7
+# %% ../nbs/11a_codec_cache.ipynb #bf06be24
 def capture(model, ids):
     "For each attention layer of an mlx-lm `model` fed with the token `ids`: (q, k, v, scale), as attention sees them"
     import sys
@@ -537,7 +537,7 @@ def capture(model, ids):
         for m, f in zip(mods, old): m.scaled_dot_product_attention = f
     return seen
 
-# %% ../nbs/11a_codec_cache.ipynb #b3922f7c
+# %% ../nbs/11a_codec_cache.ipynb #e8d03770
 def layer_errors(q, k, v, scale, codec_k, codec_v, every=8):
     """What two codecs do to one layer, causal, for each `every`-th query: a dict of the relative squared error of `keys` and `values`, the mean `kl`
     of attention weights in nats (keys coded), the relative squared error of the `output` (both coded), and bits a number, `bits_k`, `bits_v`."""
@@ -555,7 +555,7 @@ def layer_errors(q, k, v, scale, codec_k, codec_v, every=8):
     return dict(keys=rel(codec_k.decode(ck), k), values=rel(codec_v.decode(cv), v), kl=kl,
                 output=rel(codec_v.values(mx.exp(b), cv), mx.exp(a) @ wide(v)), bits_k=codec_k.bits_per_value, bits_v=codec_v.bits_per_value)
 
-# %% ../nbs/11a_codec_cache.ipynb #c9a66990
+# %% ../nbs/11a_codec_cache.ipynb #4db8d976
 # What the table compares beside KINDS: name -> functions (dim, seed, sample) of keys and of values
 def _plain(dim, seed, sample): return RotInt4(dim, seed=seed, turn='none')
 MORE = {'int4, no turn':       (_plain, _plain),
@@ -565,7 +565,7 @@ MORE = {'int4, no turn':       (_plain, _plain),
         'turbo3-prod':         (_turbo(3, 'prod'), _turbo(3)),
         'turbo4-prod, orthogonal': (_turbo(4, 'prod', rows='orthogonal'), _turbo(4))}
 
-# %% ../nbs/11a_codec_cache.ipynb #f24341a7
+# %% ../nbs/11a_codec_cache.ipynb #9b7ef2aa
 def measure_layers(model, ids, seed=0, every=8):
     "A row for each codec of KINDS and MORE: `layer_errors` averaged over all layers of `model` on the token `ids`"
     layers, rows = capture(model, ids), []
@@ -574,7 +574,7 @@ def measure_layers(model, ids, seed=0, every=8):
         rows.append(dict(name=name, **{n: float(np.mean([e[n] for e in each])) for n in each[0]}, layers=len(each)))
     return rows
 
-# %% ../nbs/11a_codec_cache.ipynb #3ce406b7
+# %% ../nbs/11a_codec_cache.ipynb #0fe6146b
 def layers_table(rows):
     "The rows of `measure_layers` as a text"
     out = [f"{'codec':26}{'bits k':>8}{'bits v':>8}{'keys':>9}{'values':>9}{'KL':>9}{'output':>9}"]
@@ -582,21 +582,21 @@ def layers_table(rows):
         out.append(f"{r['name']:26}{r['bits_k']:8.2f}{r['bits_v']:8.2f}" + ''.join(f"{r[n]:9.4f}" for n in ('keys', 'values', 'kl', 'output')))
     return '\n'.join(out)
 
-# %% ../nbs/11a_codec_cache.ipynb #75ef397b
+# %% ../nbs/11a_codec_cache.ipynb #624949c8
 def measure_caches(model, tokenizer, text, tokens=2048):
     "Rows of chapter 16a's `compare`, without each position's numbers: int4, int4-token and every kind of KINDS as the cache of `model`, each token coded at once"
     from turboquant.quality import compare
     rows = compare(model, tokenizer, text, ['int4', 'int4-token', *((k, functools.partial(caches, kind=k, block=1)) for k in KINDS)], tokens=tokens)
     return [{n: x for n, x in r.items() if n != 'each'} for r in rows]
 
-# %% ../nbs/11a_codec_cache.ipynb #5059d08c
+# %% ../nbs/11a_codec_cache.ipynb #9659de06
 def stored():
     "The measured results in data/codecs.json: a dict with commands and rows"
     import turboquant
     from pathlib import Path
     return json.loads((Path(turboquant.__file__).parent/'data'/'codecs.json').read_text(encoding='utf-8'))
 
-# %% ../nbs/11a_codec_cache.ipynb #28363e88
+# %% ../nbs/11a_codec_cache.ipynb #e9983bc1
 def encode_speeds(dim=128, n=None, seconds=.3):
     "Encode throughput on MLX's default device, a row for each kind's keys: vectors/s, GB/s read and written, % of a copy's GB/s"
     from turboquant.codec import bench_encode
@@ -610,7 +610,7 @@ def encode_speeds(dim=128, n=None, seconds=.3):
         rows.append(dict(kind=kind, dim=dim, n=n, vectors=e.vectors, gbs=e.gb, share=100*e.gb/copy_gbs))
     return dict(copy_gbs=copy_gbs, rows=rows)
 
-# %% ../nbs/11a_codec_cache.ipynb #c23eea00
+# %% ../nbs/11a_codec_cache.ipynb #fbaf33a9
 GEMMA4_31B = [(4, 512) if i % 6 == 5 else (16, 256) for i in range(60)]        # (KV heads, head dim) of each layer
 
 def _arrays(c):
@@ -622,7 +622,7 @@ def _seconds(f):
     t = time.perf_counter(); mx.eval(f())
     return time.perf_counter() - t
 
-# %% ../nbs/11a_codec_cache.ipynb #2a0bfd27
+# %% ../nbs/11a_codec_cache.ipynb #4123e8a0
 def append_row(kind, layers, tokens=1024, repeats=5, steps=64, **kw):
     """What appending one bfloat16 token to caches of all `layers` costs, (KV heads, head dim) each, after `tokens` others. A dict of milliseconds:
     `append`, the mean of `steps` steps; `wait`, their median; `full`, the longest; `encode`, encoding alone, a token's share. Medians of `repeats`."""
@@ -637,7 +637,7 @@ def append_row(kind, layers, tokens=1024, repeats=5, steps=64, **kw):
     med = lambda x: float(np.median(x))
     return dict(kind=kind, append=med(took.mean(1)), wait=med(np.median(took, 1)), full=med(took.max(1)), **_encode_alone(cs, layers, draw, repeats))
 
-# %% ../nbs/11a_codec_cache.ipynb #1fa01538
+# %% ../nbs/11a_codec_cache.ipynb #37ef13ba
 def _cache(kind, **kw):
     if kind == 'fp16': return mlx_cache.KVCache()
     return PackedKVCache(first=0) if kind == 'int4' else CodecKVCache(kind, first=0, **kw)
@@ -652,7 +652,7 @@ def append_speeds(layers=GEMMA4_31B, tokens=1024, repeats=5, kinds=('fp16', 'int
     "A row of `append_row` for each of `kinds`: 'fp16' (mlx-lm's cache), 'int4' (chapter 11's), keys of KINDS. `kw`: as CodecKVCache"
     return [append_row(kind, layers, tokens, repeats, **kw) for kind in kinds]
 
-# %% ../nbs/11a_codec_cache.ipynb #580758d0
+# %% ../nbs/11a_codec_cache.ipynb #fad5a474
 def decode_step_ms(context=8192, runs=5, small=False):
     "Milliseconds of a decode step of Gemma 4 31B with random 4-bit weights and chapter 11b's int4 cache of `context` tokens: the median of `runs` of 16"
     from turboquant.full_size import caches, decode, fill, runners
@@ -661,7 +661,7 @@ def decode_step_ms(context=8192, runs=5, small=False):
     decode(model, cache, 2)
     return 1e3*float(np.median([decode(model, cache, 16)[0] for _ in range(runs)]))
 
-# %% ../nbs/11a_codec_cache.ipynb #cad6fa1a
+# %% ../nbs/11a_codec_cache.ipynb #e10def34
 def append_err(kind, D=256):
     "The largest difference of attention over a cache of `kind`, a block coded and some tokens waiting, from attention over what its codecs decode"
     x, q = (mx.random.normal((1, h, n, D), key=mx.random.key(i)).astype(t) for i, (h, n, t) in enumerate(((4, 100, mx.bfloat16), (8, 1, mx.float32))))
@@ -673,7 +673,7 @@ def append_err(kind, D=256):
     want = mx.softmax(q @ k.swapaxes(-1, -2)*D**-.5, axis=-1) @ v
     return mx.abs(h[0].attend(q, h[1], scale=D**-.5) - want).max().item()
 
-# %% ../nbs/11a_codec_cache.ipynb #d979fa94
+# %% ../nbs/11a_codec_cache.ipynb #60c5cacc
 def append_run(out, seconds=100, step=False, layers=GEMMA4_31B, tokens=4096, steps=64, small=False):
     "Fill the dict `out` with the rows of --append, one by one; yields after each. Starts no other row after `seconds`"
     t0, left = time.perf_counter(), lambda: seconds - (time.perf_counter() - t0)
@@ -687,7 +687,7 @@ def append_run(out, seconds=100, step=False, layers=GEMMA4_31B, tokens=4096, ste
         mx.clear_cache(); yield
         if (name, kind) == ('append', kinds[-1]) and step: out['decode_step_ms'] = decode_step_ms(8192 if not small else 64, small=small); yield
 
-# %% ../nbs/11a_codec_cache.ipynb #15bbd457
+# %% ../nbs/11a_codec_cache.ipynb #71c348a7
 def main(argv=None):
     "Measure every codec: on SmolLM2's own keys and values and as its cache (--quality), and how fast it encodes on this machine (--speed)"
     p = argparse.ArgumentParser(prog='python -m turboquant.codec_cache', description=main.__doc__)
@@ -714,6 +714,6 @@ def main(argv=None):
     if a.json: keep()
     else: print(json.dumps(out, indent=1))
 
-# %% ../nbs/11a_codec_cache.ipynb #4a854686
+# %% ../nbs/11a_codec_cache.ipynb #ced499e9
 #| eval: false
 if __name__ == '__main__' and '__file__' in globals(): main()

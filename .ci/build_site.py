@@ -177,9 +177,12 @@ def page(text, base, names, line=None, quarto=False):
     titled = {m for c in nb['cells'] if c['cell_type'] == 'markdown' for m in re.findall(r'^#+ \[?`?([\w.]+)`?(?:\]\(\S*\))?$', source(c), re.M)}
     for c in nb['cells']:
         c['source'] = resolve(c, refs, base, names)
+        label = (refs and '#| fig-cap' not in c['source'] and (m := re.search(r'#\| *label: *(fig-\S+)', c['source'])) or None) and m[1]
         for o in c.get('outputs', []):
-            if 'text/markdown' not in (d := o.get('data', {})): continue
-            d['text/markdown'] = told(strays(numbered(''.join(d['text/markdown']), refs or {})), titled).replace(base, '')
+            if 'text/markdown' in (d := o.get('data', {})):
+                d['text/markdown'] = told(strays(numbered(''.join(d['text/markdown']), refs or {})), titled).replace(base, '').splitlines(True)
+            if label and 'text/html' in d:                              # an interactive figure brings its own caption
+                d['text/html'] = ''.join(d['text/html']).replace('<figcaption>', f'<figcaption>Figure {refs[label][1]}: ', 1).splitlines(True)
     if line: nb['cells'].insert(1, dict(cell_type='markdown', metadata={}, source=line))
     return json.dumps(nb)
 

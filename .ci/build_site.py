@@ -166,7 +166,8 @@ def told(text, titled):
         text = re.sub(r'\A---\s*', '', text.replace(m[0], '', 1))
     text = re.sub(r'^#+ .*', lambda h: h[0].replace('__', r'\_\_'), text, flags=re.M)   # no bold type in `Model.__call__`
     text = re.sub(r'\*(Call self as a function|Return repr\(self\))\.\*', '', text)   # what Python says of methods that say nothing
-    text = re.sub(r'(?<![-\w`])--(?=[a-z])', r'\-\-', text)       # an option of a command is no dash
+    as_it_is = lambda m: m[0] if m[0][0] == '`' else ''.join('\\' + c for c in m[0])
+    text = re.sub(r'`[^`]*`|\^|(?<![-\w])--(?=[a-z])', as_it_is, text)   # x^2 does not begin raised type, nor is --option a dash
     text = re.sub(r'^\*(.*)\*\n(?=\S)', r'\1\n', text, flags=re.M)
     star = lambda m: m[0] if m[0][0] == '`' else r'\*'               # a star within a sentence in italics
     return re.sub(r'^\*(.+\*.*)\*$', lambda m: '*' + re.sub(r'`[^`]*`|\*', star, m[1]) + '*', text, flags=re.M)
@@ -225,6 +226,8 @@ def by_line(code):
         out.append(f'<span class="tq-line" style="--i:{len(text) - len(text.lstrip())}">{again}{l}{"</span>"*len(opened)}</span>')
     return '\n'.join(out)
 
+def is_wide_table(text): return sum(len(html.unescape(l)) > 98 for l in text.split('\n')) > 3     # its columns stay in line: it scrolls
+
 def sized(m):
     "An image tag with the width its PNG asks for: figures are stored with two pixels for one, and a small one must not be blown up"
     head = base64.b64decode(m[2][:96])
@@ -240,7 +243,7 @@ def alone(out):
         t = re.sub(r'(<img [^>]*?)src="data:image/png;base64,([\w+/]{96,})', sized, t)
         t = re.sub(r'(?<=<figcaption>).*?(?=</figcaption>)', lambda m: re.sub('`([^`<]+)`', r'<code>\1</code>', m[0]), t, flags=re.S)
         h.write_text(re.sub(r'((?:<pre class="sourceCode [^>]*>|<div class="cell-output[^>]*>\s*<pre>)<code[^>]*>)(.*?)(</code></pre>)',
-                            lambda m: m[1] + by_line(m[2]) + m[3], t, flags=re.S))
+                            lambda m: m[0] if m[1][1] == 'd' and is_wide_table(m[2]) else m[1] + by_line(m[2]) + m[3], t, flags=re.S))
     for f in (out/'site_libs').rglob('*.css'):
         if 'googleapis' in (t := f.read_text()): f.write_text(re.sub(r'@import url\([^)]*googleapis[^)]*\);?', '', t))
 

@@ -214,12 +214,15 @@ def texts():
         if re.search(r'base64,[\w+/]{200}', f.read_text()): yield f'{f.name}: a picture as text'
 
 def search(b):
-    "Faults of the search box: typing a word of the book must bring pages"
+    "Faults of the search box: typing a word of the book must bring pages, readable in both themes"
     b.js("document.querySelector('#quarto-search button, #quarto-search [role=button], #quarto-search input')?.click()")
     b.js("(() => { const i = [...document.querySelectorAll('input')].find(i => /search/i.test(i.type + i.placeholder + i.className + i.ariaLabel)); if (!i) return; i.focus() })()")
     b.call('Input.insertText', text='nibble')
     try: b.wait(lambda: b.js("[...document.querySelectorAll('a[href*=\"packing.html\"]')].some(a => a.closest('[class*=search], [class*=aa-], #quarto-search, [role=listbox], dialog'))"), 10, 'results')
     except BrowserError as e: return [e]
-    return []
+    found = THEME.replace('MIN', '4').replace("document.querySelector('main')", "document.querySelector('[class*=search-results], .aa-Panel')")
+    faults = pale(b.js(found))
+    b.js(TOGGLE); time.sleep(1)
+    return faults + pale(b.js(found))
 
 if __name__ == '__main__': sys.exit(main())

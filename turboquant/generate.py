@@ -18,6 +18,7 @@ from fastcore.basics import patch
 from .blas import blas_info
 from .kv_cache import PackedKVCache
 from .save import save_cache, load_cache
+from .recorded import recorded
 import mlx.core as mx
 
 # %% ../nbs/13_generate.ipynb #78572151
@@ -373,6 +374,7 @@ def afford(cache, n, left=None):
 def _tokens(model, last, cache, sampler, ahead=None):
     "Endless token ids after the token `last`, one forward pass each; `ahead`: queue the next pass before giving out a token"
     ahead = mx.default_device() != mx.cpu if ahead is None else ahead
+    if mx.default_device() != mx.cpu: model = recorded(model)                  # told once: chapter 11e
     step = lambda y: sampler(model(y[None], cache=cache)[:, -1])               # (1,) -> (1,)
     y = step(mx.array([last])); mx.async_eval(y)
     while True:

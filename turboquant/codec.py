@@ -17,7 +17,7 @@ from fastcore.basics import patch
 from typing import NamedTuple
 
 # %% ../nbs/07b_codec.ipynb #adf77ee8
-from .core import SDPA_LOADS, _kernel, _small, _types
+from .core import SDPA_LOADS, _few, _kernel, _types
 from .online_softmax import State, empty_state, finish, merge, update
 
 # %% ../nbs/07b_codec.ipynb #a3aea0a8
@@ -622,7 +622,7 @@ def _parts_launch(x, keys, values, dims, params, flags, grid, make, header, **kw
     text, names, ktab, vtab = _once(kc, ('attend', vc), lambda: codec_text(kc, vc))
     name = f'attend_{type(kc).__name__}_{type(vc).__name__}_'.lower() + _types(*k, *v)
     f = _kernel(make, name, names, ('part_m', 'part_l', 'part_o'), text, _head(header))
-    return f(inputs=[x, *k, ktab, *v, vtab, _small(mx.int32, *dims), _small(mx.float32, *params)],
+    return f(inputs=[x, *k, ktab, *v, vtab, _few(mx.int32, *dims), _few(mx.float32, *params)],
              template=list((flags | dict(KT=ktab.size, VT=vtab.size)).items()), grid=grid, threadgroup=(32*flags['SG'], 1, 1),
              output_shapes=[(P, splits), (P, splits), (P, splits, vc.code_dim)], output_dtypes=[mx.float32]*3, **kw)
 
@@ -721,7 +721,7 @@ def encode_launch(codec, x, make, header=SDPA_LOADS, threads=128, **kw):
     text, tab, flags, names, outs = _once(codec, key, lambda: _encode_plan(codec, *key[1:]))
     rows = mx.contiguous((x if turn else codec.rotation.apply(x)).reshape(R, D))
     f = _kernel(make, f'encode_{type(codec).__name__}_'.lower() + _types(rows), ('x', 'flips', 'table', 'dims', 'params'), names, text, _head(header))
-    res = f(inputs=[rows, codec.rotation.signs if turn else tab, tab, _small(mx.int32, R), _small(mx.float32, D**-.5 if turn else 1.)],
+    res = f(inputs=[rows, codec.rotation.signs if turn else tab, tab, _few(mx.int32, R), _few(mx.float32, D**-.5 if turn else 1.)],
             template=list(flags.items()), grid=(-(-R//flags['V'])*threads, 1, 1), threadgroup=(threads, 1, 1),
             output_shapes=[(R, w) for w, _ in outs], output_dtypes=[t for _, t in outs], **kw)
     return codec.Codes(*(a.reshape(*x.shape[:-1], -1) for a in res))

@@ -789,6 +789,10 @@ def _types(*arrays): return '_'.join([_type(x.dtype) for x in arrays])
 @functools.lru_cache(1024)
 def _small(dtype, *xs): return mx.array(xs, dtype=dtype)        # not evaluated: that would wait for all that is queued
 
+def _few(dtype, *xs):
+    "Numbers for a kernel, in 16 bytes or more: MLX keeps arrays of 8 in the host's memory, and an H200 needs 15 us to read it"
+    return _small(dtype, *xs, *[0] * (4 - len(xs)))
+
 def _arrays(c):
     "The large inputs of the first pass, in the order of its names; absent parts are one zero"
     no = _small(mx.float32, 0.).reshape(1, 1, 1, 1)
@@ -796,9 +800,9 @@ def _arrays(c):
 
 def _numbers(c, splits):
     "The small ones"
-    ends = (c.start, c.length) if c.per_row else (_small(mx.int32, *[x] * c.B) for x in (c.start, c.length))
+    ends = (c.start, c.length) if c.per_row else (_few(mx.int32, *[x] * c.B) for x in (c.start, c.length))
     dims = _small(mx.int32, c.B, c.Hkv, c.G, c.L, c.N, c.F, c.R, c.window, splits)
-    return *ends, dims, _small(mx.float32, c.scale, c.softcap)
+    return *ends, dims, _few(mx.float32, c.scale, c.softcap)
 
 def _recent(c): return _small(mx.int32, c.R)
 def _splits(how): return how['output_shapes'][0][1]                 # of a launch that gives a state a row and split

@@ -11,7 +11,7 @@ import functools, time, warnings
 import mlx.core as mx
 
 # %% ../nbs/06c_encode.ipynb #724e73a8
-from .core import _kernel, _small, _types
+from .core import _few, _kernel, _types
 from .cuda import CUDA_PRELUDE
 from .fit import pack_fit
 from .packing import Packed, _check_x, _want, pack, unpack
@@ -224,7 +224,7 @@ def pack_launch(x, *, bits=4, group_size=64, axis=-1, dtype=mx.float16, steps=6,
     x4, groups, flags = _four(x), _groups(x, g, axis), _flags(x, bits, g, axis, dtype, fit, turn, values, simds)
     few = (*lead, -(-N//g), D) if axis == -2 else (*lead, N, D//g)
     f = _kernel(make, 'pack_' + _types(x), ('x', 'dims', 'params'), ('codes', 'scales', 'biases'), ENCODE_TEXT, header + ENCODE_HEADER)
-    res = f(inputs=[x4, _small(mx.int32, *x4.shape[1:], steps, groups), _small(mx.float32, D**-.5)], template=list(flags.items()),
+    res = f(inputs=[x4, _few(mx.int32, *x4.shape[1:], steps, groups), _few(mx.float32, D**-.5)], template=list(flags.items()),
             grid=(-(-groups*flags['PARTS']//(32*simds))*32*simds, 1, 1), threadgroup=(32*simds, 1, 1),
             output_shapes=[(*lead, N, D*bits//32), few, few], output_dtypes=[mx.uint32, dtype, dtype], **kw)
     return Packed(*res, axis)

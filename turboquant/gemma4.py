@@ -236,7 +236,7 @@ def _place(cache, kv):
     return _number(n) if type(n) is int else n
 
 @lru_cache(64)
-def _number(n): return mx.array(n)
+def _number(n): return mx.array([n]*4)[0]         # four: MLX keeps arrays of 8 bytes in the host's memory
 
 def _look(q, own, offset, mask, cache, kv):
     "Attention of queries `q`, (B, heads, L, D), and the (keys, values, offset) it read: those lent as `kv`, or the layer's `own`"

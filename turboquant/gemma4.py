@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['GEMMA4', 'COMPILE', 'Gemma4Config', 'tiny', 'rope_periods', 'Rope', 'Attention', 'scaled_dot_product_attention',
-           'geglu', 'MLP', 'Router', 'Experts', 'Layer', 'Recorded', 'TextModel', 'Behind', 'softcap', 'Gemma4',
-           'text_name', 'sanitize', 'safetensors_header', 'shards', 'quantized_as', 'load_model', 'load', 'tiny_folder',
-           'kv_nbytes', 'shard']
+           'MLP', 'Router', 'Experts', 'Layer', 'Recorded', 'TextModel', 'Behind', 'softcap', 'Gemma4', 'text_name',
+           'sanitize', 'safetensors_header', 'shards', 'quantized_as', 'load_model', 'load', 'tiny_folder', 'kv_nbytes',
+           'shard']
 
 # %% ../nbs/12_gemma4.ipynb #a07c6670
 import json, re, struct
@@ -23,6 +23,7 @@ from mlx_lm.models.switch_layers import SwitchGLU
 
 # %% ../nbs/12_gemma4.ipynb #cca57694
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedKeys, attend
+from .one_token import add_norm, gated, geglu, heads, linear
 from .shared import PackedSharedKVCache
 
 # %% ../nbs/12_gemma4.ipynb #2a0b0b65
@@ -216,16 +217,13 @@ def _first(x): return x.transpose(0, 2, 1, 3)                  # (B, L, n, D) ->
 
 # %% ../nbs/12_gemma4.ipynb #18a3c1d8
 @patch
-def project(self:Attention, x, offset):
+def project(self:Attention, x, offset, norm=None):
     """x (B, L, M) to queries, keys and values (B, heads, L, D), of positions from `offset` on; only queries where the layer
-    borrows keys. With None for `offset` nothing is turned, and keys, which the values hold too, are not made."""
-    q = _first(self.q_norm(_heads(self.q_proj(x), self.n_heads)))
-    if offset is not None: q = self.rope(q, offset)
-    if not self.own: return [q]
-    k = _heads(self.k_proj(x), self.n_kv_heads)
-    v = k if self.k_eq_v else _heads(self.v_proj(x), self.n_kv_heads)
-    v = _first(mx.fast.rms_norm(v, None, self.eps))
-    return [q, v] if offset is None else [q, self.rope(_first(self.k_norm(k)), offset), v]
+    borrows keys. With None for `offset` nothing is turned, and keys, which the values hold too, are not made. `norm`: x's weight, not yet normed."""
+    if not self.own: return [self.rope(_first(self.q_norm(_heads(linear(x, [self.q_proj], norm, self.eps)[0], self.n_heads))), offset)]
+    q, *kv = linear(x, [self.q_proj, self.k_proj, *([] if self.k_eq_v else [self.v_proj])], norm, self.eps)
+    D, turns = self.q_norm.weight.size, {} if offset is None else dict(place=offset, base=self.rope.theta, periods=self.rope.periods)
+    return heads(q, kv[0] if turns else None, kv[-1], D, self.q_norm.weight, self.k_norm.weight, self.eps, **turns)
 
 # %% ../nbs/12_gemma4.ipynb #02ccec50
 def _place(cache, kv):
@@ -247,7 +245,7 @@ def _look(q, own, offset, mask, cache, kv):
 @patch
 def leave(self:Attention, o):
     "What attention found, (B, heads, L, D), as (B, L, M)"
-    return self.o_proj(_first(o).reshape(o.shape[0], o.shape[2], -1))
+    return linear(_first(o).reshape(o.shape[0], o.shape[2], -1), [self.o_proj])[0]
 
 @patch
 def __call__(self:Attention, x, mask=None, cache=None, kv=None):
@@ -257,10 +255,6 @@ def __call__(self:Attention, x, mask=None, cache=None, kv=None):
     o, kv = _look(q, own, at, mask, cache, kv)
     return self.leave(o), kv
 
-# %% ../nbs/12_gemma4.ipynb #70acaa17
-@partial(mx.compile, shapeless=True)
-def geglu(gate, x): "gelu(gate)·x, with GELU's tanh form"; return nn.gelu_approx(gate)*x
-
 # %% ../nbs/12_gemma4.ipynb #35001445
 class MLP(nn.Module):
     "The gated MLP, (B, L, M) to the same through width `F`"
@@ -268,7 +262,7 @@ class MLP(nn.Module):
         super().__init__()
         self.gate_proj, self.up_proj = nn.Linear(M, F, bias=False), nn.Linear(M, F, bias=False)
         self.down_proj = nn.Linear(F, M, bias=False)
-    def __call__(self, x): return self.down_proj(geglu(self.gate_proj(x), self.up_proj(x)))
+    def __call__(self, x, norm=None, eps=1e-6): return linear(gated(x, self.gate_proj, self.up_proj, norm, eps), [self.down_proj])[0]
 
 # %% ../nbs/12_gemma4.ipynb #f1e0a3b7
 class Router(nn.Module):
@@ -315,7 +309,7 @@ _NORMS = ['input_layernorm', 'post_attention_layernorm', 'pre_feedforward_layern
 @patch
 def _feed(self:Layer, x):
     "The MLP, and the experts beside it where there are some"
-    h = self.mlp(self.pre_feedforward_layernorm(x))
+    h = self.mlp(x, self.pre_feedforward_layernorm.weight, self.pre_feedforward_layernorm.eps)
     if 'experts' not in self: return h
     e = self.experts(self.pre_feedforward_layernorm_2(x), *self.router(x))
     return self.post_feedforward_layernorm_1(h) + self.post_feedforward_layernorm_2(e)
@@ -330,15 +324,15 @@ def _let_in(self:Layer, x, extra):
 @patch
 def before(self:Layer, x, offset):
     "From x (B, L, M) to queries, keys and values"
-    return self.self_attn.project(self.input_layernorm(x), offset)
+    return self.self_attn.project(x, offset, self.input_layernorm.weight)
 
 @patch
 def after(self:Layer, x, o, extra):
     "From x, and what attention found, to the layer's output (B, L, M); `extra` (B, L, P) or None"
-    x = x + self.post_attention_layernorm(self.self_attn.leave(o))
-    x = x + self.post_feedforward_layernorm(self._feed(x))
-    if extra is not None: x = self._let_in(x, extra)
-    return x*self.layer_scalar
+    eps, last = self.self_attn.eps, self.layer_scalar if extra is None else None
+    x = add_norm(x, self.self_attn.leave(o), self.post_attention_layernorm.weight, eps)
+    x = add_norm(x, self._feed(x), self.post_feedforward_layernorm.weight, eps, last)
+    return x if extra is None else self._let_in(x, extra)*self.layer_scalar
 
 # %% ../nbs/12_gemma4.ipynb #1c2db4e7
 COMPILE = None      # replay the parts around attention for few tokens? None: on a GPU; True; False
@@ -436,7 +430,7 @@ class Gemma4(nn.Module):
 @patch
 def __call__(self:Gemma4, ids, cache=None):
     x = self.model(ids, cache)
-    x = self.lm_head(x) if 'lm_head' in self else self.model.embed_tokens.as_linear(x)
+    x = linear(x, [self.lm_head if 'lm_head' in self else self.model.embed_tokens])[0]
     return softcap(self.args.final_logit_softcapping, x) if self.args.final_logit_softcapping else x
 
 # %% ../nbs/12_gemma4.ipynb #128d5410

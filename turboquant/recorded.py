@@ -5,23 +5,23 @@
 # %% auto #0
 __all__ = ['Live', 'Recorder', 'recorded']
 
-# %% ../nbs/11e_recorded.ipynb #e91672b0
-import copy, functools, itertools, os, threading
+# %% ../nbs/11e_recorded.ipynb #ec3d7bbe
+import copy, functools, itertools, os, threading, weakref
 import mlx.core as mx
 from fastcore.basics import patch
 
-# %% ../nbs/11e_recorded.ipynb #40de6fa8
+# %% ../nbs/11e_recorded.ipynb #86b1d15d
 from .packing import Packed
 from .core import backend, _few, _small
 from .kv_cache import Causal, PackedKVCache, PackedRotatingKVCache
 from .shared import PackedSharedKVCache
 
-# %% ../nbs/11e_recorded.ipynb #bf0f8890
+# %% ../nbs/11e_recorded.ipynb #3c49a865
 def _write(h, x, slot):
     "The halves h (B, H, 2g, D) with the token x (B, H, 1, D) in the slot that the array `slot` (1,) names"
     return mx.where(mx.arange(h.shape[2])[:, None] == slot, x, h)
 
-# %% ../nbs/11e_recorded.ipynb #19fba113
+# %% ../nbs/11e_recorded.ipynb #529417e2
 _ALIKE = 'scale', 'softcap', 'causal', 'window', 'ring', 'bits', 'groups', 'B', 'Hq', 'Hkv', 'L', 'N', 'Dk', 'Dv', 'F', 'R'
 _ARRAYS = 'q', 'k', 'v', 'mask', 'sinks', 'first', 'recent', 'memo', 'live'
 
@@ -33,7 +33,7 @@ def _moved(c, start, length, recent):
 
 def _ends(c): return tuple(_small(mx.int32, *[x]*c.B) for x in (c.start, c.length))
 
-# %% ../nbs/11e_recorded.ipynb #5a7a0b99
+# %% ../nbs/11e_recorded.ipynb #ff082e3f
 class Live:
     """The numbers that move from step to step, of all attention calls over one kind of cache. Outside a recording `given` holds
     what was asked for; within one, the inputs that stand for it. ValueError for what was not asked for before `sealed` was set."""
@@ -45,7 +45,7 @@ class Live:
         c.live = functools.partial(self.number, key)
         if backend() == 'ops': c.causal, (c.start, c.length) = True, c.live(_ends)        # 'causal' hides the slots still unused
 
-# %% ../nbs/11e_recorded.ipynb #d4d8c4af
+# %% ../nbs/11e_recorded.ipynb #d69257fd
 @patch
 def number(self:Live, key, f, *args):
     "What f(call, *args) is at this step, for the calls of the kind `key`"
@@ -60,7 +60,7 @@ def at(self:Live, start, length, recent):
     calls = {k: _moved(c, start, length, recent) for k, c in self.calls.items()}
     return [f(calls[k], *args) for k, f, args in self.given]
 
-# %% ../nbs/11e_recorded.ipynb #5b44c365
+# %% ../nbs/11e_recorded.ipynb #36daa3d1
 class _Blank:
     "A cache while a step is recorded: arrays of fixed shape, and numbers that are inputs"
     offset = property(lambda self: self.place)
@@ -77,7 +77,7 @@ class _Blank:
 
 _BLANK = {c: type('Blank' + c.__name__, (_Blank, c), {}) for c in (PackedKVCache, PackedRotatingKVCache, PackedSharedKVCache)}
 
-# %% ../nbs/11e_recorded.ipynb #1b22ad54
+# %% ../nbs/11e_recorded.ipynb #b731a64d
 def _stored(c):
     "The arrays of the cache `c` that a recorded step only reads"
     return [x for b in c.bufs for x in b.p[:3]] + list(c.first or ()) + ([c.weight] if isinstance(c, PackedSharedKVCache) else [])
@@ -92,7 +92,7 @@ def _blank(c, live):
     if isinstance(c, PackedSharedKVCache): b.weight = b.k_weight = mx.zeros(c.weight.shape)
     return b
 
-# %% ../nbs/11e_recorded.ipynb #f9681b94
+# %% ../nbs/11e_recorded.ipynb #06b636eb
 def _fill(b, stored, halves, place, slot):
     "A copy of the blank `b` with its next arrays, from the iterators `stored` and `halves`, and its two numbers"
     new = object.__new__(type(b))
@@ -103,7 +103,7 @@ def _fill(b, stored, halves, place, slot):
     if isinstance(b, PackedSharedKVCache): new.weight = next(stored)
     return new
 
-# %% ../nbs/11e_recorded.ipynb #3e21e81f
+# %% ../nbs/11e_recorded.ipynb #76e2bf1e
 def _form(c):
     "All of the cache `c` that a recorded step takes for granted, hashable"
     size, turns = c.bufs[0].size, (c.theta, c.rotated) if isinstance(c, PackedSharedKVCache) else None
@@ -116,14 +116,14 @@ def _now(c):
     start = max(0, n - c.max_size + 1) if c.max_size else min(c._held, c.packed)
     return n, (c.packed + c.rest) % (2*c.g), start, c.packed, c.rest + 1
 
-# %% ../nbs/11e_recorded.ipynb #f32c04ad
+# %% ../nbs/11e_recorded.ipynb #bfba1640
 def _left(c):
     "How many steps can be recorded from here on: until a token fills the block, or a ring's window begins in the waiting block"
     if type(c) not in _BLANK or c.halves is None or c._held < (c.keep if c.max_size else min(c.nfirst, c.packed)): return 0
     n = c.g - 1 - c.rest
     return min(n, c.packed + c.max_size - c.offset) if c.max_size else n
 
-# %% ../nbs/11e_recorded.ipynb #20e8c37a
+# %% ../nbs/11e_recorded.ipynb #15bae018
 class _Tape:
     "One step of `model`, recorded for caches like those in `cache`, the i-th of which is of kind which[i]"
     def __init__(self, model, cache, which, compiled=True):
@@ -135,7 +135,7 @@ class _Tape:
         "Forget what was recorded"
         self.run, self.error = mx.compile(self._run, inputs=[self.model]) if self.compiled else self._run, None
 
-# %% ../nbs/11e_recorded.ipynb #1162f397
+# %% ../nbs/11e_recorded.ipynb #9d4d483e
 @patch
 def _tell(self:_Tape, ids, stored, halves, numbers):
     "Logits, and the halves with the new token: what is recorded"
@@ -149,7 +149,7 @@ def _numbers(self:_Tape, nows):
     "The small inputs for what `_now` said of each kind"
     return [(_few(mx.int32, n)[0], _few(mx.int32, slot)[:1], live.at(*ends)) for live, (n, slot, *ends) in zip(self.lives, nows)]
 
-# %% ../nbs/11e_recorded.ipynb #fb58e7e6
+# %% ../nbs/11e_recorded.ipynb #c2010974
 def _places(tree):
     "(container, key, array) for all arrays in nested dicts and lists, as modules are"
     for k, x in tree.items() if isinstance(tree, dict) else enumerate(tree if isinstance(tree, (list, tuple)) else ()):
@@ -166,7 +166,7 @@ def _run(self:_Tape, *args):
         self.error = e
         return args[0], []
 
-# %% ../nbs/11e_recorded.ipynb #f9cdd771
+# %% ../nbs/11e_recorded.ipynb #438eff85
 @patch
 def _go(self:_Tape, f, *args):
     "f(*args), or what it kept as `error`"
@@ -182,7 +182,7 @@ def __call__(self:_Tape, ids, stored, halves, nows):
         for live in self.lives: live.sealed = True
     return self._go(self.run, ids, stored, halves, self._numbers(nows))
 
-# %% ../nbs/11e_recorded.ipynb #42930760
+# %% ../nbs/11e_recorded.ipynb #c44b1126
 def _settle(cache, halves):
     "Give each cache its halves with the new token. An interrupt waits until all have theirs"
     it, late = iter(halves), None
@@ -194,23 +194,23 @@ def _settle(cache, halves):
         except KeyboardInterrupt as e: late = e
     if late: raise late
 
-# %% ../nbs/11e_recorded.ipynb #eaec798c
+# %% ../nbs/11e_recorded.ipynb #66476444
 class _Stretch:
-    "The steps from here on until a block is full: a tape, and what does not change in them"
-    def __init__(self, tape, key, cache, firsts, left):
-        self.tape, self.key, self.firsts, self.left, self.done = tape, key, firsts, left, 0
+    "The steps from here on until a block is full: the tape's key, and what does not change in them"
+    def __init__(self, key, cache, firsts, left):
+        self.key, self.firsts, self.left, self.done = key, firsts, left, 0
         self.stored, self.clocks = [x for c in cache for x in _stored(c)], [(c.clock, c.version) for c in cache]
     def goes_on(self, where, cache):
         "Is the next step of `cache` one of these?"
         return (self.done < self.left and self.key[0] == where and len(cache) == len(self.clocks)
                 and all(c.clock is k and k[0] == v + self.done for c, (k, v) in zip(cache, self.clocks)))
-    def __call__(self, ids, cache):
-        logits, halves = self.tape(ids, self.stored, [h for c in cache for h in c.halves], [_now(cache[i]) for i in self.firsts])
+    def __call__(self, tape, ids, cache):
+        logits, halves = tape(ids, self.stored, [h for c in cache for h in c.halves], [_now(cache[i]) for i in self.firsts])
         _settle(cache, halves)
         self.done += 1
         return logits
 
-# %% ../nbs/11e_recorded.ipynb #0b5dc79b
+# %% ../nbs/11e_recorded.ipynb #8a8455b2
 def _where(ids):
     "What a tape depends on beside caches"
     return ids.shape, ids.dtype, backend(), repr(mx.default_stream(mx.default_device())), threading.get_ident()
@@ -228,7 +228,7 @@ class Recorder:
         if name == '_model' or name.startswith('__'): raise AttributeError(name)
         return getattr(self._model, name)
 
-# %% ../nbs/11e_recorded.ipynb #7d533854
+# %% ../nbs/11e_recorded.ipynb #2f918d28
 @patch
 def __reduce__(self:Recorder): return type(self), (self._model, self.compiled, self.most)
 
@@ -238,7 +238,7 @@ def __repr__(self:Recorder):
     why = f", last refusal: {self.why}" if self.why else ''
     return f"Recorder({type(self._model).__name__}: {n} steps recorded, {m} ordinary, {len(self.tapes)} tapes{why})"
 
-# %% ../nbs/11e_recorded.ipynb #c827931d
+# %% ../nbs/11e_recorded.ipynb #9f2e179a
 @patch
 def _begin(self:Recorder, where, cache):
     "A `_Stretch` for the next steps of `cache`, or None where they cannot be recorded"
@@ -253,23 +253,24 @@ def _begin(self:Recorder, where, cache):
     tape = self.tapes.pop(key, None) or _Tape(self._model, cache, which, self.compiled)
     self.tapes[key] = tape
     while len(self.tapes) > self.most: self.tapes.pop(next(iter(self.tapes)))
-    return _Stretch(tape, key, cache, [which.index(i) for i in range(len(kinds))], left)
+    return _Stretch(key, cache, [which.index(i) for i in range(len(kinds))], left)
 
-# %% ../nbs/11e_recorded.ipynb #9709e816
+# %% ../nbs/11e_recorded.ipynb #fcf45675
 @patch
 def _stretch(self:Recorder, ids, cache):
+    "What `_begin` gave, as long as it goes on"
     where, (owner, s) = _where(ids), getattr(cache[0], 'stretch', (None, None))
-    if owner is self and s.goes_on(where, cache): return s
+    if s and owner() is self and s.key in self.tapes and s.goes_on(where, cache): return s
     s = self._begin(where, cache)
-    if s: cache[0].stretch = self, s
+    if s: cache[0].stretch = weakref.ref(self), s
     return s
 
-# %% ../nbs/11e_recorded.ipynb #fc6d372e
+# %% ../nbs/11e_recorded.ipynb #5c6145f9
 @patch
 def __call__(self:Recorder, ids, cache=None, **kw):
     s = None if kw or not cache or getattr(ids, 'shape', ())[1:] != (1,) else self._stretch(ids, cache)
     if s is None: return self._ordinary(ids, cache, kw)
-    try: logits = s(ids, cache)
+    try: logits = s(self.tapes[s.key], ids, cache)
     except Exception as e: return self._refuse(s, e, ids, cache)
     self.steps[0] += 1
     return logits
@@ -286,7 +287,7 @@ def _refuse(self:Recorder, s, e, ids, cache):
     self.refused.add(s.key); self.why = f"{type(e).__name__}: {str(e).splitlines()[0]}"     # the model itself could: so it was the recording
     return logits
 
-# %% ../nbs/11e_recorded.ipynb #d823eff3
+# %% ../nbs/11e_recorded.ipynb #f0573324
 def recorded(model):
     "The `Recorder` of `model`, an nn.Module: made at the first call and kept on the model, so that its tapes outlive an answer"
     if isinstance(model, Recorder): return model

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['KINDS', 'runners', 'Dequantise', 'Plain', 'caches', 'fill', 'decode', 'chunk', 'whole', 'main']
 
-# %% ../nbs/12b_full_size.ipynb #c8a0b6a7
+# %% ../nbs/12b_full_size.ipynb #620abc84
 import argparse, json, statistics, time
 import turboquant
 import mlx.core as mx
@@ -14,12 +14,14 @@ from mlx.utils import tree_flatten, tree_map
 from mlx_lm.models import gemma4_text
 from mlx_lm.models.cache import KVCache, QuantizedKVCache, RotatingKVCache
 
-# %% ../nbs/12b_full_size.ipynb #fcc17de3
+# %% ../nbs/12b_full_size.ipynb #95c6ba82
 from .gemma4 import GEMMA4, Gemma4, Gemma4Config, tiny
 from .kv_cache import PackedRotatingKVCache
+from .recorded import recorded
 from .shared import PackedSharedKVCache
+from . import one_token
 
-# %% ../nbs/12b_full_size.ipynb #abcc77c6
+# %% ../nbs/12b_full_size.ipynb #fd7fafbd
 def runners(kind='31b', small=False, bits=4):
     "Ours and mlx-lm's model of one `kind` of GEMMA4 with the same random weights in `bits` bits, bfloat16; and the bytes of these"
     d = tiny(kind) if small else GEMMA4[kind]
@@ -31,7 +33,7 @@ def runners(kind='31b', small=False, bits=4):
     nn.quantize(theirs, group_size=64, bits=bits); theirs.load_weights(weights)
     return ours, theirs, sum(v.nbytes for _, v in weights)
 
-# %% ../nbs/12b_full_size.ipynb #c5355432
+# %% ../nbs/12b_full_size.ipynb #f0eeb7a0
 class Dequantise(QuantizedKVCache):
     "A growing cache in MLX's 4-bit layout that hands out a 16-bit copy of everything"
     def __init__(self): super().__init__(group_size=64, bits=4)
@@ -45,7 +47,7 @@ class Plain:
     def make_mask(self, *args, **kw): return self.cache.make_mask(*args, **kw)
     def update_and_fetch(self, keys, values): return self.cache.update_and_fetch(keys, values)
 
-# %% ../nbs/12b_full_size.ipynb #3bcaefb3
+# %% ../nbs/12b_full_size.ipynb #7c7fa52c
 KINDS = 'shared', 'int4', 'mlx-lm', 'dequantise'
 
 def caches(model, kind):
@@ -55,7 +57,7 @@ def caches(model, kind):
     c = model.make_cache()
     return [Plain(Dequantise()) if isinstance(x, KVCache) else x for x in c] if kind == 'dequantise' else c
 
-# %% ../nbs/12b_full_size.ipynb #52efb066
+# %% ../nbs/12b_full_size.ipynb #e6caa98f
 def _noise(H, n, D, seed): return mx.random.normal((1, H, n, D), dtype=mx.bfloat16, key=mx.random.key(seed))
 
 def _fill_ring(c, H, D, N):
@@ -65,7 +67,7 @@ def _fill_ring(c, H, D, N):
     c.update_and_fetch(_noise(H, n, D, 1), _noise(H, n, D, 2))
     if n < N: c.packed += N - n; c.lost += N - n; c.exact += N - n; c.last = None; c.version += 1
 
-# %% ../nbs/12b_full_size.ipynb #0dba792a
+# %% ../nbs/12b_full_size.ipynb #03f726aa
 def _fill_grown(c, H, D, N, piece):
     "Put `N` random tokens into a packed growing cache, `piece` at a time"
     for s in range(0, N, piece):
@@ -85,7 +87,7 @@ def fill(cache, config, N, piece=8192):
     mx.clear_cache()
     return cache
 
-# %% ../nbs/12b_full_size.ipynb #38948d21
+# %% ../nbs/12b_full_size.ipynb #ccb43633
 def decode(model, cache, n):
     "(seconds a token, seconds of describing, of queueing) over `n` greedy tokens, each queued before the one before is read"
     clock, said, queued = time.perf_counter, 0, 0
@@ -97,7 +99,7 @@ def decode(model, cache, n):
     mx.eval(y)
     return (clock() - start)/n, said/n, queued/n
 
-# %% ../nbs/12b_full_size.ipynb #bad3991a
+# %% ../nbs/12b_full_size.ipynb #aa7b477a
 def chunk(model, cache, n, vocab):
     "dict(seconds, peak) of each of two chunks of `n` random tokens: peak bytes above what was there before, without the cache"
     out, held = [], sum(c.nbytes for c in cache if c.offset)
@@ -116,23 +118,25 @@ def whole(model, cache, N, n, vocab, marks=()):
         model.model(mx.random.randint(0, vocab, (1, m)), cache=cache); mx.eval([c.state for c in cache]); mx.clear_cache()
         if done in marks or done == N: yield dict(tokens=done, seconds=time.perf_counter() - start, peak=mx.get_peak_memory() - before)
 
-# %% ../nbs/12b_full_size.ipynb #47e050ff
+# %% ../nbs/12b_full_size.ipynb #286dfbc9
 _GB = lambda x: round(x/1e9, 3)
 _cached = lambda cache, conf: dict(cache_gb=_GB(sum(c.nbytes for c in cache)), global_gb=_GB(sum(c.nbytes for i, c in enumerate(cache) if conf.full(i))))
 
-def _decode_rows(nets, conf, contexts, kinds, rounds, tokens=16):
+def _runner(nets, kind): return nets[1] if kind == 'mlx-lm' else nets[0] if kind == 'dequantise' else recorded(nets[0])
+
+def _decode_rows(nets, conf, contexts, kinds, rounds, tokens=24):
     for N in contexts:
         live, took = {k: fill(caches(nets[0], k), conf, N) for k in kinds}, {k: [] for k in kinds}
-        net = lambda k: nets[k == 'mlx-lm']
-        for k in kinds: decode(net(k), live[k], 2)
+        net = lambda k: _runner(nets, k)
+        for k in kinds: decode(net(k), live[k], 66 if k in ('shared', 'int4') else 2)        # past the end of a block, so that all is compiled
         for r in range(rounds):
             for k in kinds if r % 2 else kinds[::-1]: took[k].append(decode(net(k), live[k], tokens))
         for k in kinds:
             yield dict(what='decode', context=N, kind=k, tok_s=round(1/statistics.median(t[0] for t in took[k]), 2), runs=[round(1/t[0], 2) for t in took[k]],
-                       ms_describe_queue=[[round(1e3*x, 2) for x in t[1:]] for t in took[k]], **_cached(live[k], conf))
+                       ms_describe_queue=[[round(1e3*x, 2) for x in t[1:]] for t in took[k]], steps=getattr(net(k), 'steps', None), **_cached(live[k], conf))
         del live
 
-# %% ../nbs/12b_full_size.ipynb #a79b8802
+# %% ../nbs/12b_full_size.ipynb #a48d09cc
 def _chunk_rows(nets, conf, offsets, kinds, n):
     for at in offsets:
         for k in kinds:
@@ -146,26 +150,33 @@ def _whole_rows(nets, conf, N, n):
     c = caches(nets[0], 'shared')
     for r in whole(nets[0], c, N, n, conf.vocab_size, marks=[2**i for i in range(13, 18)]):
         yield dict(what='full', tokens=r['tokens'], seconds=round(r['seconds'], 2), tok_s=round(r['tokens']/r['seconds'], 1), peak_over_weights_gb=_GB(r['peak']), **_cached(c, conf))
-    yield dict(what='full decode', context=N, tok_s=round(1/decode(nets[0], c, 8)[0], 2))
+    yield dict(what='full decode', context=N, tok_s=round(1/decode(recorded(nets[0]), c, 8)[0], 2))
 
-# %% ../nbs/12b_full_size.ipynb #b969fb9c
+def _profile_rows(nets, conf, N=700):
+    for kind, cache, use in (('mlx-lm', 'mlx-lm', True), ("ours, MLX's products", 'int4', False), ('ours', 'int4', True)):
+        one_token.USE = use
+        for l in nets[0].layers: l._recorded = None                                # what was compiled has the other products
+        c, net = fill(caches(nets[0], cache), conf, N), nets[1] if cache == 'mlx-lm' else recorded(nets[0]) if use else nets[0]
+        yield dict(what='profile', context=N, kind=kind, **one_token.profiled(lambda y: mx.argmax(net(y, cache=c)[:, -1:], -1)))
+
+# %% ../nbs/12b_full_size.ipynb #e96d4aa9
 def main(argv=None):
     "python -m turboquant.full_size: rows of JSON for Gemma 4 31B with random weights on the device MLX finds"
     p = argparse.ArgumentParser('turboquant.full_size', description='Decode, chunks and a whole prompt of Gemma 4 31B with random 4-bit weights (18 GB).')
-    p.add_argument('--do', default='decode,chunks', help='decode, chunks, full, or several with commas'); p.add_argument('--json', help='append rows here')
+    p.add_argument('--do', default='decode,chunks', help='decode, chunks, full, profile (NVIDIA, with torch), or several with commas'); p.add_argument('--json', help='append rows here')
     p.add_argument('--contexts', nargs='+', type=int); p.add_argument('--offsets', nargs='+', type=int); p.add_argument('--tokens', type=int, help='of the whole prompt')
     p.add_argument('--kinds', nargs='+', choices=KINDS, default=KINDS); p.add_argument('--rounds', type=int, default=3); p.add_argument('--small', action='store_true', help='a tiny model')
     a = p.parse_args(argv); s = a.small
     *nets, size = runners(small=s); conf, n = nets[0].args, 64 if s else 2048
     ways = dict(decode=lambda: _decode_rows(nets, conf, a.contexts or ([33, 300] if s else [33, 423, 786, 8192, 32768, 131072, 262144]), a.kinds, a.rounds),
                 chunks=lambda: _chunk_rows(nets, conf, a.offsets or ([0, 256] if s else [0, 8192, 32768, 65536, 131072]), a.kinds, n),
-                full=lambda: _whole_rows(nets, conf, a.tokens or (300 if s else 262080), n))
+                full=lambda: _whole_rows(nets, conf, a.tokens or (300 if s else 262080), n), profile=lambda: _profile_rows(nets, conf))
     wrong = set(a.do.split(',')) - set(ways)
-    if wrong: p.error(f"--do {', '.join(sorted(wrong))}: expected decode, chunks or full")
+    if wrong: p.error(f"--do {', '.join(sorted(wrong))}: expected decode, chunks, full or profile")
     for r in (r for d in a.do.split(',') for r in ways[d]()):
         print(json.dumps(r), flush=True)
         if a.json:
             with open(a.json, 'a') as f: f.write(json.dumps(r) + '\n')
 
-# %% ../nbs/12b_full_size.ipynb #2f5db215
+# %% ../nbs/12b_full_size.ipynb #f9d1425a
 if __name__ == '__main__' and '__file__' in globals(): main()

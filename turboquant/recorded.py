@@ -5,23 +5,23 @@
 # %% auto #0
 __all__ = ['Live', 'Recorder', 'recorded']
 
-# %% ../nbs/11e_recorded.ipynb #31b49db5
+# %% ../nbs/11e_recorded.ipynb #9d884282
 import copy, functools, itertools, os, threading, weakref
 import mlx.core as mx
 from fastcore.basics import patch
 
-# %% ../nbs/11e_recorded.ipynb #16ba08f5
+# %% ../nbs/11e_recorded.ipynb #d0ac9588
 from .packing import Packed
 from .core import backend, _few, _small
 from .kv_cache import Causal, PackedKVCache, PackedRotatingKVCache
 from .shared import PackedSharedKVCache
 
-# %% ../nbs/11e_recorded.ipynb #1ae3394c
+# %% ../nbs/11e_recorded.ipynb #691a9e85
 def _write(h, x, slot):
     "The halves h (B, H, 2g, D) with the token x (B, H, 1, D) in the slot that the array `slot` (1,) names"
     return mx.where(mx.arange(h.shape[2])[:, None] == slot, x, h)
 
-# %% ../nbs/11e_recorded.ipynb #e5fe4e37
+# %% ../nbs/11e_recorded.ipynb #3dd4a553
 _ALIKE = 'scale', 'softcap', 'causal', 'window', 'ring', 'bits', 'groups', 'B', 'Hq', 'Hkv', 'L', 'N', 'Dk', 'Dv', 'F', 'R'
 _ARRAYS = 'q', 'k', 'v', 'mask', 'sinks', 'first', 'recent', 'memo', 'live'
 
@@ -33,7 +33,7 @@ def _moved(c, start, length, recent):
 
 def _ends(c): return tuple(_small(mx.int32, *[x]*c.B) for x in (c.start, c.length))
 
-# %% ../nbs/11e_recorded.ipynb #0a447472
+# %% ../nbs/11e_recorded.ipynb #13e87b67
 class Live:
     """The numbers that move from step to step, of all attention calls over one kind of cache. Outside a recording `given` holds
     what was asked for; within one, the inputs that stand for it. ValueError for what was not asked for before `sealed` was set."""
@@ -45,7 +45,7 @@ class Live:
         c.live = functools.partial(self.number, key)
         if backend() == 'ops': c.causal, (c.start, c.length) = True, c.live(_ends)        # 'causal' hides the slots still unused
 
-# %% ../nbs/11e_recorded.ipynb #980c6a2a
+# %% ../nbs/11e_recorded.ipynb #98c152bc
 @patch
 def number(self:Live, key, f, *args):
     "What f(call, *args) is at this step, for the calls of the kind `key`"
@@ -60,7 +60,7 @@ def at(self:Live, start, length, recent):
     calls = {k: _moved(c, start, length, recent) for k, c in self.calls.items()}
     return [f(calls[k], *args) for k, f, args in self.given]
 
-# %% ../nbs/11e_recorded.ipynb #e697a114
+# %% ../nbs/11e_recorded.ipynb #ed387809
 class _Blank:
     "A cache while a step is recorded: arrays of fixed shape, and numbers that are inputs"
     offset = property(lambda self: self.place)
@@ -77,7 +77,7 @@ class _Blank:
 
 _BLANK = {c: type('Blank' + c.__name__, (_Blank, c), {}) for c in (PackedKVCache, PackedRotatingKVCache, PackedSharedKVCache)}
 
-# %% ../nbs/11e_recorded.ipynb #027354d0
+# %% ../nbs/11e_recorded.ipynb #8931b9c8
 def _stored(c):
     "The arrays of the cache `c` that a recorded step only reads"
     return [x for b in c.bufs for x in b.p[:3]] + list(c.first or ()) + ([c.weight] if isinstance(c, PackedSharedKVCache) else [])
@@ -92,7 +92,7 @@ def _blank(c, live):
     if isinstance(c, PackedSharedKVCache): b.weight = b.k_weight = mx.zeros(c.weight.shape)
     return b
 
-# %% ../nbs/11e_recorded.ipynb #d29bed20
+# %% ../nbs/11e_recorded.ipynb #145d8003
 def _fill(b, stored, halves, place, slot):
     "A copy of the blank `b` with its next arrays, from the iterators `stored` and `halves`, and its two numbers"
     new = object.__new__(type(b))
@@ -103,7 +103,7 @@ def _fill(b, stored, halves, place, slot):
     if isinstance(b, PackedSharedKVCache): new.weight = next(stored)
     return new
 
-# %% ../nbs/11e_recorded.ipynb #bfdb913b
+# %% ../nbs/11e_recorded.ipynb #44f1fbc1
 def _form(c):
     "All of the cache `c` that a recorded step takes for granted, hashable"
     size, turns = c.bufs[0].size, (c.theta, c.rotated) if isinstance(c, PackedSharedKVCache) else None
@@ -116,14 +116,14 @@ def _now(c):
     start = max(0, n - c.max_size + 1) if c.max_size else min(c._held, c.packed)
     return n, (c.packed + c.rest) % (2*c.g), start, c.packed, c.rest + 1
 
-# %% ../nbs/11e_recorded.ipynb #cd8d75c9
+# %% ../nbs/11e_recorded.ipynb #e090e62c
 def _left(c):
     "How many steps can be recorded from here on: until a token fills the block, or a ring's window begins in the waiting block"
     if type(c) not in _BLANK or c.halves is None or c._held < (c.keep if c.max_size else min(c.nfirst, c.packed)): return 0
     n = c.g - 1 - c.rest
     return min(n, c.packed + c.max_size - c.offset) if c.max_size else n
 
-# %% ../nbs/11e_recorded.ipynb #dc559923
+# %% ../nbs/11e_recorded.ipynb #055641e9
 class _Tape:
     "One step of `model`, recorded for caches like those in `cache`, the i-th of which is of kind which[i]"
     def __init__(self, model, cache, which, compiled=True):
@@ -135,7 +135,7 @@ class _Tape:
         "Forget what was recorded"
         self.run, self.error = mx.compile(self._run, inputs=[self.model]) if self.compiled else self._run, None
 
-# %% ../nbs/11e_recorded.ipynb #cf2b7750
+# %% ../nbs/11e_recorded.ipynb #93c735c7
 @patch
 def _tell(self:_Tape, ids, stored, halves, numbers):
     "Logits, and the halves with the new token: what is recorded"
@@ -149,7 +149,7 @@ def _numbers(self:_Tape, nows):
     "The small inputs for what `_now` said of each kind"
     return [(_few(mx.int32, n)[0], _few(mx.int32, slot)[:1], live.at(*ends)) for live, (n, slot, *ends) in zip(self.lives, nows)]
 
-# %% ../nbs/11e_recorded.ipynb #92af8cbc
+# %% ../nbs/11e_recorded.ipynb #0d318748
 def _places(tree):
     "(container, key, array) for all arrays in nested dicts and lists, as modules are"
     for k, x in tree.items() if isinstance(tree, dict) else enumerate(tree if isinstance(tree, (list, tuple)) else ()):
@@ -166,7 +166,7 @@ def _run(self:_Tape, *args):
         self.error = e
         return args[0], []
 
-# %% ../nbs/11e_recorded.ipynb #53e5497d
+# %% ../nbs/11e_recorded.ipynb #f2351ee1
 @patch
 def _go(self:_Tape, f, *args):
     "f(*args), or what it kept as `error`"
@@ -182,7 +182,7 @@ def __call__(self:_Tape, ids, stored, halves, nows):
         for live in self.lives: live.sealed = True
     return self._go(self.run, ids, stored, halves, self._numbers(nows))
 
-# %% ../nbs/11e_recorded.ipynb #f46c1484
+# %% ../nbs/11e_recorded.ipynb #f7c6640b
 def _settle(cache, halves):
     "Give each cache its halves with the new token. An interrupt waits until all have theirs"
     it, late = iter(halves), None
@@ -194,7 +194,7 @@ def _settle(cache, halves):
         except KeyboardInterrupt as e: late = e
     if late: raise late
 
-# %% ../nbs/11e_recorded.ipynb #eea5ebb6
+# %% ../nbs/11e_recorded.ipynb #fee21666
 class _Stretch:
     "The steps from here on until a block is full: the tape's key, and what does not change in them"
     def __init__(self, key, cache, firsts, left):
@@ -210,7 +210,7 @@ class _Stretch:
         self.done += 1
         return logits
 
-# %% ../nbs/11e_recorded.ipynb #07341ea6
+# %% ../nbs/11e_recorded.ipynb #2f03b665
 def _where(ids):
     "What a tape depends on beside caches"
     return ids.shape, ids.dtype, backend(), repr(mx.default_stream(mx.default_device())), threading.get_ident()
@@ -228,7 +228,7 @@ class Recorder:
         if name == '_model' or name.startswith('__'): raise AttributeError(name)
         return getattr(self._model, name)
 
-# %% ../nbs/11e_recorded.ipynb #1fd97050
+# %% ../nbs/11e_recorded.ipynb #cbd120a7
 @patch
 def __reduce__(self:Recorder): return type(self), (self._model, self.compiled, self.most)
 
@@ -238,7 +238,7 @@ def __repr__(self:Recorder):
     why = f", last refusal: {self.why}" if self.why else ''
     return f"Recorder({type(self._model).__name__}: {n} steps recorded, {m} ordinary, {len(self.tapes)} tapes{why})"
 
-# %% ../nbs/11e_recorded.ipynb #04bfbcf2
+# %% ../nbs/11e_recorded.ipynb #6c31c9d4
 @patch
 def _begin(self:Recorder, where, cache):
     "A `_Stretch` for the next steps of `cache`, or None where they cannot be recorded"
@@ -255,7 +255,7 @@ def _begin(self:Recorder, where, cache):
     while len(self.tapes) > self.most: self.tapes.pop(next(iter(self.tapes)))
     return _Stretch(key, cache, [which.index(i) for i in range(len(kinds))], left)
 
-# %% ../nbs/11e_recorded.ipynb #9137fe51
+# %% ../nbs/11e_recorded.ipynb #19370628
 @patch
 def _stretch(self:Recorder, ids, cache):
     "What `_begin` gave, as long as it goes on"
@@ -265,7 +265,7 @@ def _stretch(self:Recorder, ids, cache):
     if s: cache[0].stretch = weakref.ref(self), s
     return s
 
-# %% ../nbs/11e_recorded.ipynb #383270e3
+# %% ../nbs/11e_recorded.ipynb #7360b0e8
 @patch
 def __call__(self:Recorder, ids, cache=None, **kw):
     s = None if kw or not cache or getattr(ids, 'shape', ())[1:] != (1,) else self._stretch(ids, cache)
@@ -284,10 +284,10 @@ def _ordinary(self:Recorder, ids, cache, kw):
 def _refuse(self:Recorder, s, e, ids, cache):
     self.tapes.pop(s.key, None)
     logits = self._ordinary(ids, cache, {})
-    self.refused.add(s.key); self.why = f"{type(e).__name__}: {str(e).splitlines()[0][:100]}"     # the model itself could: so it was the recording
+    self.refused.add(s.key); self.why = f"{type(e).__name__}: {str(e)[:80]}"     # the model itself could: so it was the recording
     return logits
 
-# %% ../nbs/11e_recorded.ipynb #91d5cfa7
+# %% ../nbs/11e_recorded.ipynb #f82c7b8b
 def recorded(model):
     "The `Recorder` of `model`, an nn.Module: made at the first call and kept on the model, so that its tapes outlive an answer"
     if isinstance(model, Recorder): return model

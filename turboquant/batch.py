@@ -6,7 +6,7 @@
 __all__ = ['fork', 'BatchPackedKVCache', 'BatchKeys', 'BatchValues', 'BatchSharedKeys', 'BatchSharedValues',
            'BatchPackedSharedKVCache']
 
-# %% ../nbs/11c_batch.ipynb #7b1e22d5
+# %% ../nbs/11c_batch.ipynb #782bcdf0
 import copy, functools, weakref
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
@@ -14,18 +14,18 @@ from fastcore.basics import patch
 from mlx.utils import tree_map
 from mlx_lm.models.base import create_causal_mask
 
-# %% ../nbs/11c_batch.ipynb #ace05c8d
+# %% ../nbs/11c_batch.ipynb #09fa056d
 from .packing import Packed
 from .core import sdpa_int4
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedBuffer, PackedKeys, PackedValues, Causal, attend, turn
 from .shared import PackedSharedKVCache, SharedKeys, SharedValues, sdpa_int4_shared, turn_table, _angle, _turn
 
-# %% ../nbs/11c_batch.ipynb #188028f7
+# %% ../nbs/11c_batch.ipynb #ea5ff09d
 def fork(cache):
     "A cache with the content of `cache`; the two share memory until one of them writes"
     return type(cache).from_state(tree_map(lambda x: copy.copy(x) if isinstance(x, mx.array) else x, cache.state))
 
-# %% ../nbs/11c_batch.ipynb #7f5ed57b
+# %% ../nbs/11c_batch.ipynb #e87b26d8
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
 
 class BatchPackedKVCache(PackedKVCache):
@@ -38,7 +38,7 @@ class BatchPackedKVCache(PackedKVCache):
         self.left, self.todo, self.last, self.version = [0]*len(rows), None, None, 0
         self.rows, self.stack = _checked(rows), None
 
-# %% ../nbs/11c_batch.ipynb #15f656dd
+# %% ../nbs/11c_batch.ipynb #ee0b5f82
 def _alike(a, b):
     "Have the caches `a` and `b` the same settings?"
     one, two = a.state, b.state
@@ -52,7 +52,7 @@ def _match(name, a, b):
     x, y = ([(*d[1:], c.dtype) for d in c.dims] for c in (a, b))
     if x != y: _fail(name, f"{y} in (H, D) and dtype", f"{x}, as the others have")
 
-# %% ../nbs/11c_batch.ipynb #7e1472a9
+# %% ../nbs/11c_batch.ipynb #8d406088
 def _checked(rows):
     "`rows`, if they can share a batch"
     full = next((r for r in rows if isinstance(r, PackedKVCache) and not r.empty()), rows[0])
@@ -63,7 +63,7 @@ def _checked(rows):
         if not r.empty() and r.dims[0][0] != 1: _fail('rows', f"a cache with {r.dims[0][0]} rows", "caches of one row each")
     return rows
 
-# %% ../nbs/11c_batch.ipynb #4443afbd
+# %% ../nbs/11c_batch.ipynb #a20f9097
 @patch
 def _spans(self:BatchPackedKVCache, L):
     "For each row which of the next `L` tokens are real; counts them as seen"
@@ -76,7 +76,7 @@ def _spans(self:BatchPackedKVCache, L):
         out.append((a, b))
     return out
 
-# %% ../nbs/11c_batch.ipynb #84e55d3a
+# %% ../nbs/11c_batch.ipynb #fc582815
 class _Batch:
     "One side of a batch: the handles of its rows, and the spans of their real tokens"
     def __init__(self, cache, rows, spans, olds, shape, dtype):
@@ -90,7 +90,7 @@ class BatchKeys(_Batch, PackedKeys): "The keys of a batch: (B, H, positions, D) 
 class BatchValues(_Batch, PackedValues): "The values of a batch"
 BatchPackedKVCache.kinds = BatchKeys, BatchValues
 
-# %% ../nbs/11c_batch.ipynb #4e67c672
+# %% ../nbs/11c_batch.ipynb #d8eea603
 @patch
 def _offsets(self:BatchPackedKVCache): return self.stack.offsets() if self.stack else [r.offset for r in self.rows]
 
@@ -107,7 +107,7 @@ def update_and_fetch(self:BatchPackedKVCache, keys, values):
     if keys.ndim != 4 or keys.shape[0] != len(self.left): _fail('keys', f"of shape {keys.shape}", f"({len(self.left)}, H, L, D)")
     return self._take(keys, values)
 
-# %% ../nbs/11c_batch.ipynb #9f4d0510
+# %% ../nbs/11c_batch.ipynb #873295e7
 @patch
 def _take(self:BatchPackedKVCache, *kv):
     "Check, append, and return the handles"
@@ -126,7 +126,7 @@ def _spread(self:BatchPackedKVCache, *kv):
         pairs.append(r.update_and_fetch(*(x[i:i+1, :, a:b] for x in kv)) if b > a else None)
     return self._handles(pairs, spans, olds, kv)
 
-# %% ../nbs/11c_batch.ipynb #64ca4c2e
+# %% ../nbs/11c_batch.ipynb #1955089e
 @patch
 def _handles(self:BatchPackedKVCache, pairs, spans, olds, kv):
     n, ends = max(olds) + kv[0].shape[2], (kv[0], kv[-1])                # one tensor may be both
@@ -138,7 +138,7 @@ def _can_step(self:BatchPackedKVCache): return False      # replaced below
 @patch
 def _unstack(self:BatchPackedKVCache): pass
 
-# %% ../nbs/11c_batch.ipynb #f4154561
+# %% ../nbs/11c_batch.ipynb #ae9406d6
 @patch
 def make_mask(self:BatchPackedKVCache, N, window_size=None, return_array=False):
     """The mask for `N` queries about to be appended: None, 'causal' or a `Causal` with its window; with `return_array`
@@ -152,7 +152,7 @@ def make_mask(self:BatchPackedKVCache, N, window_size=None, return_array=False):
     old, left = (mx.array(x)[:, None, None, None] for x in (olds, self.left))
     return mask & (col >= max(olds) - old) & ((col < max(olds)) | (col >= max(olds) + left))
 
-# %% ../nbs/11c_batch.ipynb #f5606e21
+# %% ../nbs/11c_batch.ipynb #8313363f
 def _row_mask(mask, i, span, old, most):
     "Row `i`'s part of `mask`: its queries, and the columns of its own tokens"
     if not isinstance(mask, mx.array): return mask
@@ -161,7 +161,7 @@ def _row_mask(mask, i, span, old, most):
     if m.shape[2] > 1: m = m[:, :, a:b]
     return mx.concatenate([m[..., most - old:most], m[..., most + a:most + b]], axis=-1)
 
-# %% ../nbs/11c_batch.ipynb #efefaef7
+# %% ../nbs/11c_batch.ipynb #427df98a
 @patch
 def attend(self:BatchKeys, q, values, *, scale, mask=None, sinks=None, softcap=None):
     "Attention of `q` (B, Hq, L, D) over a batch, as `kv_cache.attend`; (B, Hq, L, Dv), zeros where a query is padding"
@@ -174,7 +174,7 @@ def attend(self:BatchKeys, q, values, *, scale, mask=None, sinks=None, softcap=N
         out.append(o if b - a == L else mx.pad(o, [(0, 0), (0, 0), (a, L - b), (0, 0)]))
     return mx.concatenate(out, axis=0)
 
-# %% ../nbs/11c_batch.ipynb #565aa08f
+# %% ../nbs/11c_batch.ipynb #bcf58b4c
 @patch
 def _pairs(self:BatchPackedKVCache, keys, values):
     "The (k, v) handles of each row"
@@ -182,7 +182,7 @@ def _pairs(self:BatchPackedKVCache, keys, values):
     self._unstack()
     return [r.keys_and_values() for r in self.rows]
 
-# %% ../nbs/11c_batch.ipynb #4b7b7032
+# %% ../nbs/11c_batch.ipynb #b98ab3d5
 @patch(as_prop=True)
 def offset(self:BatchPackedKVCache):
     "An int32 array (B,): the position of the next token of each row, below 0 by the padding still to come"
@@ -199,7 +199,7 @@ def empty(self:BatchPackedKVCache):
     "Has no row a token yet?"
     return self.stack is None and all(r.empty() for r in self.rows)
 
-# %% ../nbs/11c_batch.ipynb #971c9b3e
+# %% ../nbs/11c_batch.ipynb #48c8df01
 def _counts(name, x, B):
     "`x` as a list of `B` whole numbers from 0"
     x = x.tolist() if isinstance(x, mx.array) else list(x)
@@ -223,7 +223,7 @@ def finalize(self:BatchPackedKVCache):
     "End the padding on the right"
     self.todo = None
 
-# %% ../nbs/11c_batch.ipynb #087738aa
+# %% ../nbs/11c_batch.ipynb #6e2fe43d
 @patch(cls_method=True)
 def merge(cls:BatchPackedKVCache, caches):
     "One batch of `caches`, each of one row; they stay as they are"
@@ -237,10 +237,11 @@ PackedKVCache.merge = classmethod(lambda cls, caches: BatchPackedKVCache.merge(c
 
 @patch
 def extract(self:BatchPackedKVCache, idx):
-    "Row `idx` as a cache of its own"
+    "Row `idx` as a cache of its own; ValueError where there is none"
+    if isinstance(idx, bool) or not isinstance(idx, int) or not 0 <= idx < len(self.left): _fail('idx', repr(idx), f"0 to {len(self.left) - 1}")
     return self.stack.row(idx) if self.stack else fork(self.rows[idx])
 
-# %% ../nbs/11c_batch.ipynb #630dace4
+# %% ../nbs/11c_batch.ipynb #d97a5584
 @patch
 def filter(self:BatchPackedKVCache, batch_indices):
     "Keep the rows `batch_indices`, in that order"
@@ -252,7 +253,7 @@ def filter(self:BatchPackedKVCache, batch_indices):
     if self.stack: self.stack.filter(keep)
     else: self.rows = [self.rows[i] if keep.index(i) == n else fork(self.rows[i]) for n, i in enumerate(keep)]
 
-# %% ../nbs/11c_batch.ipynb #5562efa9
+# %% ../nbs/11c_batch.ipynb #555dfc1e
 @patch
 def extend(self:BatchPackedKVCache, other):
     "Append the rows of the batch `other`, which stays as it is"
@@ -264,7 +265,7 @@ def extend(self:BatchPackedKVCache, other):
     self.left += other.left
     self.version += 1; self.last = None
 
-# %% ../nbs/11c_batch.ipynb #4448a102
+# %% ../nbs/11c_batch.ipynb #76bd7d7b
 @patch(as_prop=True)
 def max_trim(self:BatchPackedKVCache):
     "The most tokens that `trim` can take back from every row"
@@ -285,7 +286,7 @@ def trim(self:BatchPackedKVCache, n):
     for r in self.rows: r.trim(n)
     return n
 
-# %% ../nbs/11c_batch.ipynb #ae6085d8
+# %% ../nbs/11c_batch.ipynb #19a8cc4d
 def _get_state(self):
     return [[[r.state, type(r).__name__] for r in self._each()], self.left, self.todo]
 
@@ -300,7 +301,7 @@ mlx_cache.BatchPackedKVCache = BatchPackedKVCache
 @patch
 def __deepcopy__(self:BatchPackedKVCache, memo): return fork(self)
 
-# %% ../nbs/11c_batch.ipynb #91adee5f
+# %% ../nbs/11c_batch.ipynb #c822381e
 def _sum(name, doc):
     return property(lambda self: sum(getattr(r, name) for r in self._each()), doc=doc)
 
@@ -323,7 +324,7 @@ def keys_and_values(self:BatchPackedKVCache):
     if self.last is None: _fail('cache', "without an update since its rows changed", "one update_and_fetch first")
     return self.last
 
-# %% ../nbs/11c_batch.ipynb #094847b8
+# %% ../nbs/11c_batch.ipynb #0f0e6ba6
 def _pad2(x, n):
     "`x` (1, H, m, D) with zeros up to `n` tokens"
     return x if x.shape[2] == n else mx.pad(x, [(0, 0), (0, 0), (0, n - x.shape[2]), (0, 0)])
@@ -333,7 +334,7 @@ def _join(xs):
     n = max(x.shape[2] for x in xs)
     return mx.concatenate([_pad2(x, n) for x in xs], axis=0)
 
-# %% ../nbs/11c_batch.ipynb #6166ba1a
+# %% ../nbs/11c_batch.ipynb #6201f85b
 _COUNTS = ('packed', 'rest', 'exact', 'lost')
 
 class _Stack:
@@ -352,7 +353,7 @@ class _Stack:
     @property
     def g(self): return self.like.g
 
-# %% ../nbs/11c_batch.ipynb #28ae643e
+# %% ../nbs/11c_batch.ipynb #11bb9683
 def _half(dtype): return mx.bfloat16 if dtype == mx.bfloat16 else mx.float16
 
 @patch
@@ -366,7 +367,7 @@ def _exact(self:_Stack, rows):
     self.held = [0 if r.first is None else self.F for r in rows]
     self.first = rowwise(lambda r: r.first or none(self.F)) if self.F else None
 
-# %% ../nbs/11c_batch.ipynb #0d7890b7
+# %% ../nbs/11c_batch.ipynb #eb061343
 @patch
 def row(self:_Stack, i):
     "Row `i` as a cache of its own"
@@ -377,7 +378,7 @@ def row(self:_Stack, i):
     conf, ring = self.like.state[:2]
     return type(self.like).from_state([conf, ring, n, [[mx.contiguous(a[i:i+1]) for a in b.p[:3]] for b in self.bufs], halves, first, self.dtype, *self.tail])
 
-# %% ../nbs/11c_batch.ipynb #fea9a83a
+# %% ../nbs/11c_batch.ipynb #2d58611a
 @patch
 def step(self:_Stack, kv):
     "Append one 16-bit token a row: `kv` is (B, H, 1, D), for keys and values each"
@@ -389,7 +390,7 @@ def step(self:_Stack, kv):
     for i, n in enumerate(self.rest):
         if n == self.g: self._close(i)
 
-# %% ../nbs/11c_batch.ipynb #f7aff066
+# %% ../nbs/11c_batch.ipynb #494732dc
 @patch
 def _close(self:_Stack, i):
     "Pack row `i`'s waiting block"
@@ -410,7 +411,7 @@ def _close(self:_Stack, i):
 def _first(self:_Stack, i, kv):
     for f, x in zip(self.first, kv): f[i:i+1] = x
 
-# %% ../nbs/11c_batch.ipynb #bff60682
+# %% ../nbs/11c_batch.ipynb #e4b0cd24
 @patch
 def _sight(self:_Stack, window):
     "For each row: first packed token in sight, waiting tokens out of sight, exact first tokens, and those of them out of sight"
@@ -422,7 +423,7 @@ def _sight(self:_Stack, window):
         out.append((min(lo, p), lo - min(lo, p), h, min(drop, h)))
     return map(tuple, zip(*out))
 
-# %% ../nbs/11c_batch.ipynb #2a89eaea
+# %% ../nbs/11c_batch.ipynb #f180ac32
 @functools.lru_cache(64)
 def _visible(skips, rests, held, drops, F, N, R):
     "A mask (B, 1, 1, F + N + R) for one query a row; None when all of `first` and `recent` is in sight"
@@ -434,7 +435,7 @@ def _visible(skips, rests, held, drops, F, N, R):
     mx.eval(out)
     return out
 
-# %% ../nbs/11c_batch.ipynb #c595cec7
+# %% ../nbs/11c_batch.ipynb #f18cf0fe
 @patch
 def attend(self:_Stack, q, mask, *, scale, sinks=None, softcap=None):
     "Attention of one query a row, `q` (B, Hq, 1, D), over the stack"
@@ -447,7 +448,7 @@ def attend(self:_Stack, q, mask, *, scale, sinks=None, softcap=None):
                   group_size=both(lambda b: b.group_size), bits=both(lambda b: b.bits))
     return turn(o) if self.like.turned else o
 
-# %% ../nbs/11c_batch.ipynb #65179cf1
+# %% ../nbs/11c_batch.ipynb #593e0b0d
 @patch
 def _arrays(self:_Stack, f, *others):
     "Replace every array by `f` of it and those of `others`"
@@ -468,7 +469,7 @@ def extend(self:_Stack, other):
     self._arrays(lambda *xs: _join(xs), other)
     for n in (*_COUNTS, 'held'): setattr(self, n, getattr(self, n) + getattr(other, n))
 
-# %% ../nbs/11c_batch.ipynb #f0dcc115
+# %% ../nbs/11c_batch.ipynb #f4b467ca
 @patch
 def offsets(self:_Stack):
     "Tokens seen, row by row"
@@ -479,7 +480,7 @@ def nbytes(self:_Stack):
     "Bytes allocated"
     return sum(b.nbytes for b in self.bufs) + sum(x.nbytes for x in [*self.wait, *self.before, *(self.first or ())])
 
-# %% ../nbs/11c_batch.ipynb #bd7694a4
+# %% ../nbs/11c_batch.ipynb #f3f12507
 @patch
 def _can_step(self:BatchPackedKVCache):
     "Can the next single token of every row go to a stack?"
@@ -492,7 +493,7 @@ def _can_step(self:BatchPackedKVCache):
 def _unstack(self:BatchPackedKVCache):
     if self.stack: self.rows, self.stack = [self.stack.row(i) for i in range(len(self.left))], None
 
-# %% ../nbs/11c_batch.ipynb #525053eb
+# %% ../nbs/11c_batch.ipynb #4b2a2346
 @patch
 def _step(self:BatchPackedKVCache, *kv):
     "One token a row, into the stack"
@@ -504,7 +505,7 @@ def _step(self:BatchPackedKVCache, *kv):
 
 BatchPackedKVCache.pile = _Stack
 
-# %% ../nbs/11c_batch.ipynb #fc052c5f
+# %% ../nbs/11c_batch.ipynb #b6b95808
 class BatchSharedKeys(BatchKeys, SharedKeys): "The keys of a batch of shared caches"
 class BatchSharedValues(BatchValues, SharedValues): "The values of a batch of shared caches"
 
@@ -519,7 +520,7 @@ class BatchPackedSharedKVCache(BatchPackedKVCache, PackedSharedKVCache):
 
 mlx_cache.BatchPackedSharedKVCache = BatchPackedSharedKVCache
 
-# %% ../nbs/11c_batch.ipynb #d08613cb
+# %% ../nbs/11c_batch.ipynb #66d38c23
 class _SharedStack(_Stack):
     "A stack of shared caches"
     def attend(self, q, mask, *, scale, sinks=None, softcap=None):
@@ -536,7 +537,7 @@ class _SharedStack(_Stack):
 
 BatchPackedSharedKVCache.pile = _SharedStack
 
-# %% ../nbs/11c_batch.ipynb #134dbc8e
+# %% ../nbs/11c_batch.ipynb #82d75296
 @patch
 def _own_place(self:_SharedStack, q, R):
     "`q` (B, Hq, 1, D) in float32, each row turned back by as many positions as its waiting block is shorter than R; `q` itself if none is"

@@ -240,6 +240,7 @@ def peek(p):
     q, n, c = p.random(1, p.H*p.G), len(p.shadow.ids), p.conf
     sees = np.ones((1, n), bool)
     if c['max_size']: sees[0, c['keep']:c['keep'] + max(0, n - c['max_size'], lost(p.cache))] = False      # what a ring has overwritten it must not show
+    if not sees.any(): return                                        # a ring of one token, whose token is taken back
     o = attend(q, *p.cache.keys_and_values(), scale=p.D**-.5)
     p.note(settle(p.shadow, lambda: np.abs(np.array(o)[0] - answer(p.shadow, q, sees)).max()))
 

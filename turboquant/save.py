@@ -6,16 +6,17 @@
 __all__ = ['FORMAT', 'SAVE_FOREVER', 'CacheFileError', 'Header', 'read_header', 'fingerprint', 'save_cache', 'load_cache', 'part',
            'kill_while_saving']
 
-# %% ../nbs/11d_save.ipynb #a43d00cd
-import errno, hashlib, json, os, secrets, shutil
+# %% ../nbs/11d_save.ipynb #2cd75b87
+import errno, glob, hashlib, json, os, platform, secrets, shutil
 from dataclasses import dataclass
 from pathlib import Path
 import numpy as np
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 from mlx.utils import tree_flatten
+from .kv_cache import PackedBuffer, _half
 
-# %% ../nbs/11d_save.ipynb #8db16d58
+# %% ../nbs/11d_save.ipynb #eba636c1
 class CacheFileError(ValueError): "A file that is not loaded, and why"
 
 def _bad(path, why): raise CacheFileError(f"`path` is {str(path)!r}, {why}")
@@ -28,7 +29,7 @@ class Header:
     @property
     def end(self): return max((e for _, e in self.tensors.values()), default=8 + len(self.raw))
 
-# %% ../nbs/11d_save.ipynb #961709d0
+# %% ../nbs/11d_save.ipynb #8eb32300
 def _span(base, a, b):
     if not 0 <= a <= b: raise ValueError('offsets out of order')
     return base + int(a), base + int(b)
@@ -48,7 +49,7 @@ def read_header(f, path):
     if size != h.end: _bad(path, f"of {size} bytes where its header tells of {h.end}: cut short, or something was added")
     return h
 
-# %% ../nbs/11d_save.ipynb #9ee6fe13
+# %% ../nbs/11d_save.ipynb #e92b2c55
 _SEAL = 'turboquant_seal'
 
 def _place(h, path):
@@ -63,7 +64,7 @@ def _tensor_digests(f, h):
     for a, b in h.tensors.values():
         f.seek(a); yield _digest(f.read(b - a))
 
-# %% ../nbs/11d_save.ipynb #1097e8df
+# %% ../nbs/11d_save.ipynb #183118ae
 def _seal(path):
     "Fill in the seal of a file written with one of zeros, and wait until all of it is on the disk"
     with open(path, 'r+b') as f:
@@ -74,7 +75,7 @@ def _seal(path):
         f.seek(8 + at); f.write(_digest(raw).encode() + body)
         f.flush(); os.fsync(f.fileno())
 
-# %% ../nbs/11d_save.ipynb #f9ba187d
+# %% ../nbs/11d_save.ipynb #40e65199
 def _check_seal(f, h, path):
     "CacheFileError naming what does not agree with its digest"
     at, seal = _place(h, path)
@@ -83,7 +84,7 @@ def _check_seal(f, h, path):
     for i, (name, d) in enumerate(zip(h.tensors, _tensor_digests(f, h)), 1):
         if d != seal[16*i:16*i + 16]: _bad(path, f"damaged: the tensor {name}, of layer {name.split('.')[0]}, does not agree with its seal")
 
-# %% ../nbs/11d_save.ipynb #c5a43199
+# %% ../nbs/11d_save.ipynb #cdee8822
 def fingerprint(model):
     "16 hex digits that tell `model` from others: its configuration, and 64 numbers of each of its weights"
     args = getattr(model, 'args', None) or getattr(model, 'config', None)
@@ -94,20 +95,23 @@ def fingerprint(model):
         h.update(f'{name} {a.shape} {a.dtype}'.encode() + np.array(some.view(mx.uint8)).tobytes())
     return h.hexdigest()[:16]
 
-# %% ../nbs/11d_save.ipynb #7b170f94
+# %% ../nbs/11d_save.ipynb #293bc42f
 def _alive(pid):
     try: os.kill(pid, 0)
     except ProcessLookupError: return False
     except OSError: pass                                         # it lives, and belongs to somebody else
     return True
 
-def _sweep(path):
-    "Remove unfinished files for `path` whose process is gone"
-    for p in path.parent.glob(f'.{path.stem}.*.*.safetensors'):
-        pid = p.name[len(path.stem) + 2:].split('.')[0]
-        if pid.isdigit() and not _alive(int(pid)): p.unlink(missing_ok=True)
+def _who(): return ''.join(c if c.isalnum() else '_' for c in platform.node()) + f'-{os.getpid()}'     # machine and process
 
-# %% ../nbs/11d_save.ipynb #e89dbd75
+def _sweep(path):
+    "Remove unfinished files for `path` whose process, of this machine, is gone"
+    host = _who().rpartition('-')[0]
+    for p in path.parent.glob(f'.{glob.escape(path.stem)}.*.*.safetensors'):
+        where, _, pid = p.name[len(path.stem) + 2:].split('.')[0].rpartition('-')
+        if where == host and pid.isdigit() and not _alive(int(pid)): p.unlink(missing_ok=True)
+
+# %% ../nbs/11d_save.ipynb #10be5451
 def _sync_folder(p):
     "Make a rename in the folder `p` last; some systems do not let folders be opened"
     try: fd = os.open(p, os.O_RDONLY)
@@ -120,7 +124,7 @@ def _no_room(path, need, e):
     free = shutil.disk_usage(path.parent).free
     raise OSError(errno.ENOSPC, f"`path`: the cache takes {need} bytes, {free} are free on that disk ({e}); nothing was changed", str(path)) from e
 
-# %% ../nbs/11d_save.ipynb #f6e48169
+# %% ../nbs/11d_save.ipynb #ffc4729c
 FORMAT = 1
 
 def _check_save(path, caches, metadata):
@@ -132,7 +136,7 @@ def _check_save(path, caches, metadata):
         if not isinstance(k, str) or not isinstance(v, str) or '.' in k or k.startswith('turboquant_'):
             raise ValueError(f"`metadata` has {k!r}: {v!r}; expected texts, under names without a dot that do not begin with turboquant_")
 
-# %% ../nbs/11d_save.ipynb #857ca1a6
+# %% ../nbs/11d_save.ipynb #90b77125
 def save_cache(path,             # ends in .safetensors; replaced if it exists
                caches,           # a prompt cache: a list with one cache a layer, ours or mlx-lm's
                model=None,       # whose cache it is: its fingerprint is kept
@@ -142,11 +146,12 @@ def save_cache(path,             # ends in .safetensors; replaced if it exists
     ValueError for arguments of the wrong kind, OSError when it cannot be written (a full disk: how much it takes)."""
     path, metadata = Path(path).expanduser(), metadata or {}
     _check_save(path, caches, metadata)
+    if path.is_symlink(): path = Path(os.path.realpath(path))   # the link stays; what it points to is replaced
     _sweep(path)
     states = tree_flatten([c.state for c in caches])
     ours = dict(turboquant_format=str(FORMAT), turboquant_model=fingerprint(model) if model is not None else '',
                 turboquant_seal='0'*16*(1 + len(states)))
-    tmp = path.with_name(f'.{path.stem}.{os.getpid()}.{secrets.token_hex(4)}.safetensors')
+    tmp = path.with_name(f'.{path.stem}.{_who()}.{secrets.token_hex(4)}.safetensors')
     try:
         os.close(os.open(tmp, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         try: mlx_cache.save_prompt_cache(str(tmp), list(caches), metadata | ours)
@@ -155,7 +160,7 @@ def save_cache(path,             # ends in .safetensors; replaced if it exists
     except BaseException: tmp.unlink(missing_ok=True); raise
     _sync_folder(path.parent)
 
-# %% ../nbs/11d_save.ipynb #54448579
+# %% ../nbs/11d_save.ipynb #21b5e5f9
 def _check_version(h, path):
     v = h.meta.get('0.turboquant_format')
     if v is None: _place(h, path)                                # says that it is no file of ours
@@ -169,13 +174,46 @@ def _check_kinds(h, path):
         if name and not (isinstance(cls, type) and issubclass(cls, mlx_cache._BaseCache)):
             _bad(path, f"with a {name} in layer {i}, a kind of cache that is not known here")
 
-# %% ../nbs/11d_save.ipynb #4747ae33
+# %% ../nbs/11d_save.ipynb #4aea0556
 def _check_model(h, model, path):
     if model is None: return
     was, now = h.meta.get('0.turboquant_model'), fingerprint(model)
     if not was: _bad(path, "saved without a model: load it with model=None, if you know that it fits")
     if was != now: _bad(path, f"the cache of another model: {was}, where `model` is {now}")
 
+_NO_CACHE = KeyError, IndexError, TypeError, ValueError, AttributeError, ZeroDivisionError, RuntimeError
+
+def _content(f, h, path):
+    "The caches in the file `f`"
+    try:
+        caches = mlx_cache.load_prompt_cache(f)
+        mx.eval([c.state for c in caches])
+        if len(caches) <= max((int(k.split('.')[0]) for k in h.tensors), default=0): raise ValueError(f"{len(caches)} layers have a kind")
+        bad = next((i for i, c in enumerate(caches) if not _fits(c)), None)
+    except _NO_CACHE as e:
+        if 'malloc' in str(e): raise                             # no fault of the file's
+        _bad(path, f"sealed, but what it holds makes no cache ({type(e).__name__}: {str(e)[:100]})")
+    if bad is not None: _bad(path, f"sealed, but the arrays of layer {bad} do not fit its settings and counts")
+    return caches
+
+# %% ../nbs/11d_save.ipynb #e1e82fb5
+def _fits(c):
+    "Do the arrays of the cache `c` fit its settings and counts? True for caches that are not packed"
+    if parts := getattr(c, 'rows', None) or getattr(c, 'caches', None): return all(map(_fits, parts))
+    if not all(isinstance(b, PackedBuffer) for b in getattr(c, 'bufs', [None])) or c.dtype is None: return True
+    conf, ring, counts, arrays, halves, first, dtype, *more = c.state
+    like = type(c).from_state([conf, ring, [0]*4, None, None, None, '', *more])
+    like.update_and_fetch(*(mx.zeros((B, H, 1, D), dtype=c.dtype) for B, H, D in c.dims))
+    kind = lambda a: (a.ndim, a.dtype, a.shape[:2], a.shape[3])
+    size, (packed, rest, exact, lost), kinds = arrays[0][0].shape[2], counts, [(4, _half(c.dtype), (B, H), D) for B, H, D in c.dims]
+    return (all(kind(a) == kind(b) for x, y in zip(arrays, (b.p[:3] for b in like.bufs)) for a, b in zip(x, y))
+            and all(a.shape[2] == size//u for x, b in zip(arrays, like.bufs) for a, u in zip(x, (1, b.unit, b.unit)))
+            and size % c.g == 0 and size >= min(packed, c.capacity if ring[0] else packed)
+            and 0 <= rest < c.g and packed % c.g == 0 and 0 <= exact <= max(packed, exact) and 0 <= lost <= packed + rest
+            and (halves is None or [(kind(a), a.shape[2]) for a in halves] == [(k, 2*c.g) for k in kinds[:len(halves)]])
+            and (first is None or all(kind(a) == k and a.shape[2] <= max(c.nfirst, c.keep) for a, k in zip(first, kinds))))
+
+# %% ../nbs/11d_save.ipynb #72795009
 def load_cache(path,                    # a file that save_cache wrote
                model=None,              # the model it must belong to; None: any
                return_metadata=False):  # also return the texts kept with it
@@ -187,12 +225,11 @@ def load_cache(path,                    # a file that save_cache wrote
         h = read_header(f, path)
         _check_version(h, path); _check_seal(f, h, path); _check_kinds(h, path); _check_model(h, model, path)
         f.seek(0)
-        caches = mlx_cache.load_prompt_cache(f)
-        mx.eval([c.state for c in caches])
+        caches = _content(f, h, path)
     texts = {k[2:]: v for k, v in h.meta.items() if k.startswith('0.') and not k.startswith('0.turboquant_')}
     return (caches, texts) if return_metadata else caches
 
-# %% ../nbs/11d_save.ipynb #e34d6b2a
+# %% ../nbs/11d_save.ipynb #66a9d2e0
 def part(h, at):
     "What byte `at` of a file with `Header` h belongs to: length, seal, texts, tensor table, or data"
     if at < 8: return 'length'
@@ -201,7 +238,7 @@ def part(h, at):
     if seal >= 0 and seal <= at - 8 < seal + len(h.meta[f'0.{_SEAL}']): return 'seal'
     return 'texts' if at - 8 >= meta >= 0 else 'tensor table'
 
-# %% ../nbs/11d_save.ipynb #18374829
+# %% ../nbs/11d_save.ipynb #8c9337f5
 SAVE_FOREVER = """
 import sys, turboquant, mlx.core as mx; mx.set_default_device(mx.cpu)
 from turboquant.kv_cache import PackedKVCache
@@ -212,7 +249,7 @@ two = [content(0), content(1)]
 for i in range(10**9): save_cache(sys.argv[1], two[i % 2], metadata=dict(content=str(i % 2))); print(i, flush=True)
 """
 
-# %% ../nbs/11d_save.ipynb #ff470c47
+# %% ../nbs/11d_save.ipynb #4604a399
 def kill_while_saving(path, times, seed=0, tokens=2000):
     "Kill a process that saves to `path` `times` times, after random waits; returns how often the file then loaded whole"
     import random, signal, subprocess, sys, time

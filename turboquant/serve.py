@@ -6,14 +6,14 @@
 __all__ = ['OPTIONS', 'letters_tokenizer', 'use_packed', 'undo_packed', 'PrefixCaches', 'Refused', 'check_messages',
            'check_numbers', 'check_stop', 'check_template', 'check_body', 'check_bias', 'token_bytes', 'free_bytes',
            'Generator', 'Provider', 'Gone', 'Handler', 'Server', 'solo', 'post', 'alive', 'hostile', 'their_server',
-           'survey', 'leave', 'rss', 'load_test', 'main']
+           'survey', 'leave', 'rss', 'at_rest', 'load_test', 'main']
 
-# %% ../nbs/17_serve.ipynb #11c9857a
+# %% ../nbs/17_serve.ipynb #5f5e29af
 import argparse, contextlib, copy, functools, gc, io, json, logging, math, os, select, socket, sys, threading, weakref
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-# %% ../nbs/17_serve.ipynb #0061fd01
+# %% ../nbs/17_serve.ipynb #c268a58d
 from .blas import blas_info
 from .kv_cache import PackedKVCache, PackedRotatingKVCache
 from .batch import BatchPackedKVCache, fork
@@ -21,14 +21,14 @@ from .codec_cache import CodecKVCache
 from .generate import cache_bytes, context_limit, fitting, memory_left, need_bytes, size_text, _unicode
 from .lm import KINDS, load, make_prompt_cache
 
-# %% ../nbs/17_serve.ipynb #cc667409
+# %% ../nbs/17_serve.ipynb #2e661837
 import mlx.core as mx
 import mlx_lm.models.cache as mlx_cache
 import mlx_lm.server as theirs
 from mlx.utils import tree_map
 from fastcore.basics import patch
 
-# %% ../nbs/17_serve.ipynb #3b16056d
+# %% ../nbs/17_serve.ipynb #0edf25b8
 def letters_tokenizer(n=97):
     "A tokenizer for tests and load: token i is the letter chr(32 + i), and a chat is its texts joined"
     from tokenizers import Tokenizer, models, decoders, pre_tokenizers
@@ -41,7 +41,7 @@ def letters_tokenizer(n=97):
     fast.chat_template = "{% for m in messages %}{{ m['role'][0] }}:{{ m['content'] }}|{% endfor %}{% if add_generation_prompt %}a:{% endif %}"
     return TokenizerWrapper(fast)
 
-# %% ../nbs/17_serve.ipynb #fe1abf82
+# %% ../nbs/17_serve.ipynb #fd9764d4
 def use_packed(model, **kw):
     """From now on mlx-lm makes packed caches for `model`: its generate, batch_generate, server and chat need no argument.
     `kw` as for `turboquant.lm.make_prompt_cache`, which raises ValueError for what cannot be; but `feed` is off. Returns `model`."""
@@ -57,7 +57,7 @@ def undo_packed(model):
         own = vars(model).pop('_own_make_cache'); del model.make_cache
         if own: model.make_cache = own
 
-# %% ../nbs/17_serve.ipynb #5191bb2b
+# %% ../nbs/17_serve.ipynb #76af0499
 def _packed(cache):
     "The packed caches in a prompt cache, also those inside CacheLists"
     for c in cache:
@@ -72,7 +72,7 @@ def _edge(cache, n):
     while (m := min((below(c, n) for c in _packed(cache)), default=n)) < n: n = m
     return n
 
-# %% ../nbs/17_serve.ipynb #9e044ac0
+# %% ../nbs/17_serve.ipynb #54804b92
 class PrefixCaches(theirs.LRUPromptCache):
     "mlx-lm's store of recent prompt caches; hits are cut at a block's edge and leave at least one token to compute"
     def fetch_nearest_cache(self, model, tokens):
@@ -92,7 +92,7 @@ class PrefixCaches(theirs.LRUPromptCache):
         cache = copy.deepcopy(cache)
         return n, cache if mlx_cache.trim_prompt_cache(cache, held - n) == held - n else (0, None)
 
-# %% ../nbs/17_serve.ipynb #55deef35
+# %% ../nbs/17_serve.ipynb #4ce4e586
 class Refused(Exception):
     "A request that is not served: an HTTP status, a message, the argument, and a code for programs"
     def __init__(self, status, message, param=None, code=None):
@@ -101,7 +101,7 @@ class Refused(Exception):
         kind = 'invalid_request_error' if self.status < 500 else 'server_error'
         return json.dumps(dict(error=dict(message=str(self), type=kind, param=self.param, code=self.code))).encode()
 
-# %% ../nbs/17_serve.ipynb #63fbc694
+# %% ../nbs/17_serve.ipynb #7e298440
 def _told(x, most=80):
     "`x` as JSON of at most `most` characters"
     s = json.dumps(x, ensure_ascii=False, default=str).encode('utf-8', 'replace').decode()
@@ -109,7 +109,7 @@ def _told(x, most=80):
 
 def _want(name, got, want): raise Refused(400, f"`{name}` is {_told(got)}; expected {want}", name)
 
-# %% ../nbs/17_serve.ipynb #a6e4a1bd
+# %% ../nbs/17_serve.ipynb #9ffa4c82
 _ROLES = 'system', 'developer', 'user', 'assistant', 'tool', 'function'
 
 def _content(name, x):
@@ -130,7 +130,7 @@ def _read_json(x):
     try: return json.loads(x)
     except (TypeError, ValueError, RecursionError): return None
 
-# %% ../nbs/17_serve.ipynb #ff18facb
+# %% ../nbs/17_serve.ipynb #49aa23e6
 def check_messages(x):
     "Refused unless `x` is a list of messages with a role and a text (or, of the assistant's, calls of tools)"
     if not isinstance(x, list) or not x: _want('messages', x, "a list of at least one message")
@@ -141,7 +141,7 @@ def check_messages(x):
         if calls is not None: _calls(f'messages[{i}].tool_calls', calls)
         if m.get('content') is not None or not (m['role'] == 'assistant' and calls): _content(f'messages[{i}].content', m.get('content'))
 
-# %% ../nbs/17_serve.ipynb #4705810b
+# %% ../nbs/17_serve.ipynb #a792ff15
 _RANGES = dict(temperature=(0, 100), top_p=(0, 1), min_p=(0, 1), xtc_probability=(0, 1), xtc_threshold=(0, .5), repetition_penalty=(0, 100), presence_penalty=(-100, 100), frequency_penalty=(-100, 100))
 _WHOLE = dict(max_tokens=(1, 2**40), max_completion_tokens=(1, 2**40), top_k=(0, 2**31), top_logprobs=(0, 11), seed=(0, 2**64 - 1),
               repetition_context_size=(0, 10**6), presence_context_size=(0, 10**6), frequency_context_size=(0, 10**6))
@@ -156,7 +156,7 @@ def check_numbers(body):
     for k in _WHOLE.keys() & body:
         if body[k] is not None: _number(k, body[k], *_WHOLE[k], int, 'whole number')
 
-# %% ../nbs/17_serve.ipynb #f3300070
+# %% ../nbs/17_serve.ipynb #02781b35
 def check_stop(stop):
     "Refused unless `stop` is a text of at most 1,000 characters, or at most 32 of them"
     many = [stop] if isinstance(stop, str) and stop else stop or []
@@ -171,7 +171,7 @@ def check_template(kw):
     for k in kw or {}:
         if k in _OWN or not k.isidentifier(): _want('chat_template_kwargs', k, "variables of the chat template, such as enable_thinking")
 
-# %% ../nbs/17_serve.ipynb #b3a10483
+# %% ../nbs/17_serve.ipynb #d0508c4a
 _IGNORED = {'n': 1, 'best_of': 1, 'echo': False, 'suffix': '', 'response_format': {'type': 'text'}, 'tool_choice': 'auto', 'functions': [], 'function_call': 'auto',
             'modalities': ['text'], 'audio': {}, 'web_search_options': {}, 'service_tier': 'auto', 'prediction': {}, 'reasoning_effort': None, 'verbosity': None,
             'adapters': None, 'draft_model': 'default_model', 'num_draft_tokens': 0}       # what each must be, if given
@@ -185,7 +185,7 @@ def check_body(body, path):
     elif not isinstance(body.get('prompt'), str) or not body['prompt']: _want('prompt', body.get('prompt'), "a text; lists of prompts or token ids are not served")
     if not isinstance(body.get('stream_options') or {}, dict): _want('stream_options', body['stream_options'], "an object")
 
-# %% ../nbs/17_serve.ipynb #8b412104
+# %% ../nbs/17_serve.ipynb #25e3d4af
 def check_bias(bias, vocab):
     "Refused unless each key of the `bias` is a token id of a model with `vocab` of them"
     if bias is None: return
@@ -194,19 +194,19 @@ def check_bias(bias, vocab):
         if not (k.isascii() and k.isdigit() and len(k) < 10 and int(k) < vocab): _want('logit_bias', k, f"token ids from 0 to {vocab - 1}")
         _number(f'logit_bias.{k}', x, -100, 100)
 
-# %% ../nbs/17_serve.ipynb #a4fb42df
+# %% ../nbs/17_serve.ipynb #fd3cb0d8
 def token_bytes(model):
     "For each KV cache of `model`, packed or mlx-lm's, the bytes that a token takes and the most tokens that count (None: any number)"
     caches = mlx_cache.make_prompt_cache(model)
     mx.eval(model(mx.zeros((1, 8), dtype=mx.int32), cache=caches))   # also computes what is lazy in the model, in this thread
     return cache_bytes(caches)
 
-# %% ../nbs/17_serve.ipynb #00398ace
+# %% ../nbs/17_serve.ipynb #943c17f2
 def free_bytes():
     "Memory that caches may take: what the GPU has left, or half of what the machine could give"
     return memory_left()//(1 if mx.default_device() != mx.cpu else 2)
 
-# %% ../nbs/17_serve.ipynb #9fa7dce3
+# %% ../nbs/17_serve.ipynb #5225cead
 class Generator(theirs.ResponseGenerator):
     "mlx-lm's generation thread, which survives what goes wrong in it"
     def __init__(self, provider, prompt_cache):
@@ -233,7 +233,7 @@ class Generator(theirs.ResponseGenerator):
 
 def _new_chance(): mx.random.seed(int.from_bytes(os.urandom(7), 'big'))
 
-# %% ../nbs/17_serve.ipynb #9f163619
+# %% ../nbs/17_serve.ipynb #38b023c9
 @patch
 def _tokenize(self:Generator, tokenizer, request, args):
     try: out = theirs.ResponseGenerator._tokenize(self, tokenizer, request, args)
@@ -247,7 +247,7 @@ def _tokenize(self:Generator, tokenizer, request, args):
     self._afford(n + args.max_tokens, args)
     return out
 
-# %% ../nbs/17_serve.ipynb #138c0a6e
+# %% ../nbs/17_serve.ipynb #0591e2d0
 def _settle(args, vocab):
     "Settings of one meaning in one form: arrays where mlx-lm compiles, 0 for what cuts nothing off"
     s = args.sampling
@@ -256,7 +256,7 @@ def _settle(args, vocab):
     s.top_k = s.top_k if s.top_k < vocab else 0
     for n in ('min_p', 'xtc_probability', 'xtc_threshold'): setattr(s, n, round(float(getattr(s, n)), 2))
 
-# %% ../nbs/17_serve.ipynb #1666f406
+# %% ../nbs/17_serve.ipynb #b235d3b5
 def _try_sampling(args, tokenizer, ids, vocab):
     "Refused when the sampler that `args` ask for raises on logits (1, vocab)"
     if type(args.sampling.temperature) is int and not any(vars(args.logits)[n] for n in ('logit_bias', 'repetition_penalty', 'presence_penalty', 'frequency_penalty')): return
@@ -266,7 +266,7 @@ def _try_sampling(args, tokenizer, ids, vocab):
         mx.eval(theirs._make_sampler(args, tokenizer)(x - mx.logsumexp(x, axis=-1, keepdims=True)))
     except Exception as e: _new_chance(); raise Refused(400, f"these settings cannot be sampled with ({type(e).__name__}: {str(e)[:200]})") from e
 
-# %% ../nbs/17_serve.ipynb #308a118d
+# %% ../nbs/17_serve.ipynb #c049dd75
 @patch
 def _afford(self:Generator, n, args):
     "Count the memory of a request of `n` tokens, or refuse it"
@@ -277,7 +277,7 @@ def _afford(self:Generator, n, args):
     status, have, when = (400, p.cache_bytes, 'this server has') if need > p.cache_bytes else (503, max(free, 0), 'until other requests end there are')
     raise Refused(status, f"{told}; {when} {size_text(have)}, enough for {fitting(p.per, have)} tokens", 'max_tokens', 'out_of_memory')
 
-# %% ../nbs/17_serve.ipynb #8154eda2
+# %% ../nbs/17_serve.ipynb #9fb58721
 class Provider(theirs.ModelProvider):
     "One model, already loaded, in the place of mlx-lm's ModelProvider"
     def __init__(self, cli_args, model, tokenizer, name):
@@ -292,7 +292,7 @@ class Provider(theirs.ModelProvider):
     def load_default(self): pass
     def load(self, model_path, adapter_path=None, draft_model_path=None): return self.model, self.tokenizer
 
-# %% ../nbs/17_serve.ipynb #44a6864a
+# %% ../nbs/17_serve.ipynb #40f589db
 class Gone(ConnectionError): "The client has closed its connection, or has been told all it will be told"
 
 def _gone(sock):
@@ -300,7 +300,7 @@ def _gone(sock):
     try: return bool(select.select([sock], [], [], 0)[0]) and sock.recv(1, socket.MSG_PEEK) == b''
     except (OSError, ValueError): return True
 
-# %% ../nbs/17_serve.ipynb #f400bbb9
+# %% ../nbs/17_serve.ipynb #8b015809
 class _Watch:
     "A generator of responses for one handler: mlx-lm's, watched"
     def __init__(self, generator, handler): self.generator, self.handler = generator, handler
@@ -317,7 +317,7 @@ class _Watch:
     def end(self, args): self.generator.needs.pop(getattr(args, 'ticket', None), None)
     def never_read(self, ctx, args): ctx.stop(); self.end(args)
 
-# %% ../nbs/17_serve.ipynb #c34f96ff
+# %% ../nbs/17_serve.ipynb #7cd0d9c4
 def _refusal(e):
     "An exception of the generation thread as a Refused"
     if isinstance(e, Refused): return e
@@ -336,7 +336,7 @@ def watched(self:_Watch, response, args):
     except Exception as e: self.handler.tell(_refusal(e)); raise Gone() from e
     finally: self.end(args)
 
-# %% ../nbs/17_serve.ipynb #5d9aad65
+# %% ../nbs/17_serve.ipynb #e9d5a2f4
 _POSTS = '/v1/completions', '/v1/chat/completions', '/chat/completions'
 _LOCAL = 'localhost', '127.0.0.1', '::1'
 
@@ -352,7 +352,7 @@ class Handler(theirs.APIHandler):
         try: super().handle()
         except (ConnectionError, TimeoutError): self.close_connection = True
 
-# %% ../nbs/17_serve.ipynb #b82800d4
+# %% ../nbs/17_serve.ipynb #c0125240
 @patch
 def tell(self:Handler, e):
     "Tell the client of the Refused `e`: as a response, or in mid-stream as an event"
@@ -365,7 +365,7 @@ def tell(self:Handler, e):
     if e.status in (429, 503): self.send_header('Retry-After', '1')
     self.end_headers(); self.wfile.write(e.body()); self.wfile.flush()
 
-# %% ../nbs/17_serve.ipynb #b362d023
+# %% ../nbs/17_serve.ipynb #40e12c97
 @patch
 def _set_completion_headers(self:Handler, status_code=200):
     if self.failure and status_code >= 400: status_code = self.failure.status
@@ -377,7 +377,7 @@ def _set_stream_headers(self:Handler, status_code=200):
     self.begun = True
     theirs.APIHandler._set_stream_headers(self, status_code)
 
-# %% ../nbs/17_serve.ipynb #2a310dac
+# %% ../nbs/17_serve.ipynb #eee84aaa
 class _Plain:
     "A handler's output, with mlx-lm's error texts in the API's form"
     def __init__(self, out, handler): self.out, self.handler = out, handler
@@ -398,7 +398,7 @@ def send_response(self:Handler, code, message=None):
     self.code = code
     theirs.APIHandler.send_response(self, code, message)
 
-# %% ../nbs/17_serve.ipynb #dc982e1e
+# %% ../nbs/17_serve.ipynb #d2b4a7da
 def _likely(x): return x if math.isfinite(x) else -9999.
 
 def _entry(tokenizer, token, logprob):
@@ -418,7 +418,7 @@ def generate_response(self:Handler, *args, **kw):
         r['choices'][0]['logprobs'] = dict(content=[f(x.token, x.logprob) | dict(top_logprobs=t) for x, t in zip(said, tops)])
     return r
 
-# %% ../nbs/17_serve.ipynb #ee64873f
+# %% ../nbs/17_serve.ipynb #c38ad237
 @patch
 def _from_here(self:Handler):
     "Refused for a web page of another origin, and for a name that only pretends to be this machine"
@@ -427,7 +427,7 @@ def _from_here(self:Handler):
     host = (self.headers.get('Host') or 'localhost').rsplit(':', 1)[0] if not (self.headers.get('Host') or '').startswith('[') else '::1'
     if self.options.host in _LOCAL and host.lower() not in _LOCAL: raise Refused(403, f"the host {host[:80]!r} is not this machine's loopback address")
 
-# %% ../nbs/17_serve.ipynb #6fc84753
+# %% ../nbs/17_serve.ipynb #3a4f9fbe
 @patch
 def _read(self:Handler):
     "The bytes of the request's body; Refused when it is too long or its length is no number"
@@ -439,7 +439,7 @@ def _read(self:Handler):
     if len(raw) < int(n): raise Gone()
     return raw
 
-# %% ../nbs/17_serve.ipynb #e99e6ca6
+# %% ../nbs/17_serve.ipynb #5b493dfd
 @patch
 def _drain(self:Handler, n, seconds=30):
     "Read and forget `n` bytes, so that the client comes to reading the answer"
@@ -450,7 +450,7 @@ def _drain(self:Handler, n, seconds=30):
         if not got: raise Gone()
         n -= got
 
-# %% ../nbs/17_serve.ipynb #873d63b8
+# %% ../nbs/17_serve.ipynb #7c870f69
 @patch
 def _json(self:Handler):
     "The request's body as a dict; Refused when it is none"
@@ -475,7 +475,7 @@ def _admit(self:Handler):
     if p.limit and len(raw) > 6*p.limit*p.longest + 65536: raise Refused(400, f"the prompt is longer than the model's context of {p.limit} tokens", 'messages', 'context_length_exceeded')
     return raw
 
-# %% ../nbs/17_serve.ipynb #e77660a1
+# %% ../nbs/17_serve.ipynb #2cf5a749
 def _as_templates_want(body):
     "`body` as JSON in UTF-8: nulls dropped, developers are systems, lone surrogates replaced"
     body = {k: float(x) if k in ('xtc_probability', 'xtc_threshold') else x for k, x in body.items() if x is not None}
@@ -483,7 +483,7 @@ def _as_templates_want(body):
     if 'messages' in body: body = body | dict(messages=[m | dict(role='system') if m['role'] == 'developer' else m for m in body['messages']])
     return _unicode(json.dumps(body, ensure_ascii=False)).encode()
 
-# %% ../nbs/17_serve.ipynb #a5fc4619
+# %% ../nbs/17_serve.ipynb #b7663c2e
 @patch
 def do_POST(self:Handler):
     try: raw = self._admit()
@@ -498,14 +498,14 @@ def do_GET(self:Handler):
     except Refused as e: return self.tell(e)
     theirs.APIHandler.do_GET(self)
 
-# %% ../nbs/17_serve.ipynb #8e8edb1d
+# %% ../nbs/17_serve.ipynb #53d14cd8
 @patch
 def handle_models_request(self:Handler):
     "GET /v1/models: the one model there is"
     body = json.dumps(dict(object='list', data=[dict(id=self.response_generator.model_provider.name, object='model', created=self.created, owned_by='turboquant')])).encode()
     self._set_completion_headers(200); self.send_header('Content-Length', str(len(body))); self.end_headers(); self.wfile.write(body)
 
-# %% ../nbs/17_serve.ipynb #d434ae3e
+# %% ../nbs/17_serve.ipynb #967499e8
 class _HTTP(ThreadingHTTPServer):
     daemon_threads, request_queue_size = True, 256
     def __init__(self, address, handler, clients):
@@ -530,7 +530,7 @@ class _HTTP(ThreadingHTTPServer):
         except OSError: pass
         finally: self.shutdown_request(request); self.door.release()
 
-# %% ../nbs/17_serve.ipynb #6271f9f7
+# %% ../nbs/17_serve.ipynb #7a4f0fd5
 OPTIONS = dict(temp=0., top_p=1., top_k=0, min_p=0., max_tokens=512, num_draft_tokens=0, decode_concurrency=32, prompt_concurrency=8, prefill_step_size=None,
                prompt_cache_size=10, prompt_cache_bytes=None, max_request_bytes=8 << 20, max_clients=256, allowed_origins=(), chat_template_args={},
                kv_bits=None, kv_group_size=64, quantized_kv_start=0, model=None, pipeline=False)
@@ -556,7 +556,7 @@ class Server:
     def __enter__(self): return self
     def __exit__(self, *_): self.close()
 
-# %% ../nbs/17_serve.ipynb #47ebf4c9
+# %% ../nbs/17_serve.ipynb #c978dd0c
 def solo(model, ids, n, answer=None, before=None, chunk=128):
     """`n` greedy tokens that `model` answers to the token ids `ids` with no server and no neighbours around it.
     With `answer` those tokens are fed instead, and how far each was below the best logit is returned: 0 where it was the best.
@@ -577,7 +577,7 @@ def solo(model, ids, n, answer=None, before=None, chunk=128):
         out.append(last if answer is None else (l.max() - l[last]).item())
     return out
 
-# %% ../nbs/17_serve.ipynb #d874a52d
+# %% ../nbs/17_serve.ipynb #03079eb3
 def post(url, body, path='/v1/chat/completions', headers={}, timeout=60):
     "POST `body` (a dict as JSON, or bytes, or pieces of bytes) to a server's `url`: (status, JSON or text)"
     import http.client, urllib.parse
@@ -595,7 +595,7 @@ def alive(url):
     status, out = post(url, dict(messages=[dict(role='user', content='hi')], max_tokens=4))
     return status == 200 and out['usage']['completion_tokens'] <= 4
 
-# %% ../nbs/17_serve.ipynb #38d2a8f4
+# %% ../nbs/17_serve.ipynb #20f4c362
 def hostile():
     "Requests to refuse: {what it is: (expected status, body, and keywords for `post`)}"
     user = lambda **kw: dict(messages=[dict(role='user', content='hi')], max_tokens=4) | kw
@@ -630,7 +630,7 @@ def hostile():
         'from a web page': (403, user(), dict(headers={'Origin': 'https://evil.example'})),
         'to another host name': (403, user(), dict(headers={'Host': 'evil.example:80'}))}
 
-# %% ../nbs/17_serve.ipynb #bb618e4c
+# %% ../nbs/17_serve.ipynb #4bfe81b8
 def their_server(model, tokenizer):
     "mlx-lm's own server around the same model, for comparison: (generator, http server, url)"
     a = argparse.Namespace(**OPTIONS | dict(allowed_origins=['*'], host='127.0.0.1', port=0, prefill_step_size=128, trust_remote_code=False, chat_template=''))
@@ -646,7 +646,7 @@ def their_server(model, tokenizer):
     threading.Thread(target=h.serve_forever, kwargs=dict(poll_interval=.05), daemon=True).start()
     return g, h, f'http://127.0.0.1:{h.server_address[1]}/v1'
 
-# %% ../nbs/17_serve.ipynb #40cec88d
+# %% ../nbs/17_serve.ipynb #c10a84b2
 def survey(model, tokenizer, tries=None):
     "What mlx-lm's own server does with the requests of `hostile`: {what: 'answered', 'accepted', 'no answer' or 'the server is dead'}"
     out, logger = {}, logging.getLogger()
@@ -664,7 +664,7 @@ def survey(model, tokenizer, tries=None):
     logger.level = was
     return out
 
-# %% ../nbs/17_serve.ipynb #1434507f
+# %% ../nbs/17_serve.ipynb #de47559e
 def leave(url, stream, events=3, tokens=900, text='leaving'):
     "Ask for a long answer and hang up, after `events` events when streaming"
     import http.client, urllib.parse
@@ -678,7 +678,7 @@ def leave(url, stream, events=3, tokens=900, text='leaving'):
         r.close()
     c.close()
 
-# %% ../nbs/17_serve.ipynb #dd30e051
+# %% ../nbs/17_serve.ipynb #592f4c1b
 def rss():
     "Memory of this process in bytes"
     import psutil
@@ -697,7 +697,7 @@ def _stream(url, messages, n):
     *parts, usage = map(json.loads, events[:-1])
     return ''.join(p['choices'][0]['delta'].get('content') or '' for p in parts), usage['usage']['prompt_tokens_details']['cached_tokens']
 
-# %% ../nbs/17_serve.ipynb #7834c928
+# %% ../nbs/17_serve.ipynb #b85ef9bf
 class _Client(threading.Thread):
     "One stream of a load test"
     def __init__(self, url, seed, end, tokens, keep):
@@ -721,19 +721,31 @@ class _Client(threading.Thread):
             except Exception as e: self.errors.append(f'{type(e).__name__}: {e}'[:200]); talk = []; continue
             self.note((talk, text, hit, was)); was, talk = hit, talk + [dict(role='assistant', content=text)]
 
-# %% ../nbs/17_serve.ipynb #dfebad64
+# %% ../nbs/17_serve.ipynb #b1bc2e14
+def at_rest(server):
+    "MLX's memory in bytes once nothing runs and no prefix is stored"
+    import time
+    for _ in range(3): alive(server.url)                       # what the last batch held is let go
+    while server.generator.needs: time.sleep(.05)
+    store = server.generator.prompt_cache
+    while len(store): store.trim_to(n_sequences=0)
+    gc.collect(); time.sleep(.2)
+    return mx.get_active_memory()
+
 def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **options):
-    """A server for `model` under `streams` clients for `seconds`; returns counts, errors, memory along the way (bytes), and
+    """A server for `model` under `streams` clients for `seconds`; returns counts, errors, memory along the way and at rest (bytes), and
     how far below the best the tokens of `check` of the answers were, computed with the model alone."""
     import time, random
     memory, start = [], time.monotonic()
     with Server(model, tokenizer, prompt_cache_bytes=1 << 28, **options) as s:
         clients = [_Client(s.url, i, start + seconds, tokens, -(-check // streams)) for i in range(streams)]
+        rest = [at_rest(s)]
         for c in clients: c.start()
         while any(c.is_alive() for c in clients): memory.append((round(time.monotonic() - start, 1), mx.get_active_memory(), rss())); time.sleep(max(.5, seconds/200))
         end = time.monotonic() - start
         while s.generator.needs: time.sleep(.05)
         lives, failures = alive(s.url), s.generator.failures
+        rest.append(at_rest(s))
     kept = [d for c in clients for d in c.kept]
     some = random.Random(0).sample(kept, min(check, len(kept)))
     ids = lambda talk: tokenizer.apply_chat_template(talk, add_generation_prompt=True, tokenize=True)
@@ -742,9 +754,9 @@ def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **o
         return (ids(talk[:1]), tokenizer.encode(talk[1]['content']), hit, was) if len(talk) > 1 else (ids(talk)[:hit + 1], [], hit, 0)
     below = [max(solo(model, ids(talk), 0, tokenizer.encode(text), turn(talk, hit, was)), default=0.) for talk, text, hit, was in some]
     return dict(seconds=round(end, 1), streams=streams, answers=sum(c.answers for c in clients), left=sum(c.left for c in clients), hits=sum(c.hits for c in clients), errors=[e for c in clients for e in c.errors],
-                failures=failures, lives=lives, checked=len(below), exact=sum(b == 0 for b in below), below=round(max(below), 4), memory=memory)
+                failures=failures, lives=lives, checked=len(below), exact=sum(b == 0 for b in below), below=round(max(below), 4), rest=rest, memory=memory)
 
-# %% ../nbs/17_serve.ipynb #f1280d00
+# %% ../nbs/17_serve.ipynb #3d0c0e38
 def _parser():
     p = argparse.ArgumentParser(prog='turboquant-serve', description="OpenAI-compatible server with 4-bit KV caches", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument('--model', help='an mlx-lm folder, a hub repo id or a GGUF file (default: the embedded SmolLM2-135M-Instruct)')
@@ -763,7 +775,7 @@ def _parser():
     p.add_argument('--log-level', default='WARNING', choices=('DEBUG', 'INFO', 'WARNING', 'ERROR'))
     return p
 
-# %% ../nbs/17_serve.ipynb #4c9e3fe0
+# %% ../nbs/17_serve.ipynb #73cccd8b
 def main(argv=None):
     "The command turboquant-serve"
     a = vars(_parser().parse_args(argv))

@@ -15,11 +15,11 @@ __all__ = ['CLAIMED', 'CLIFF', 'TASKS', 'RECIPES', 'TIMED', 'CITIES', 'SPENT', '
            'layout_bits', 'prerope_run', 'temporaries', 'bits_held', 'nine_rows', 'full_table', 'readme_table', 'main',
            'show']
 
-# %% ../nbs/15_experiments.ipynb #6f568148
+# %% ../nbs/15_experiments.ipynb #d1b244e1
 import argparse, contextlib, functools, importlib, json, math, re, statistics, sys, time
 from pathlib import Path
 
-# %% ../nbs/15_experiments.ipynb #69eea285
+# %% ../nbs/15_experiments.ipynb #9ba1d1a7
 import turboquant                                          # before MLX, so that it finds a fast BLAS
 import numpy as np
 import mlx.core as mx
@@ -40,7 +40,7 @@ from .quality import cache_bits, compare, distance, float32_model, logprobs, nov
 from .speculative import PromptLookup, Speculator, break_even, expected_tokens, measured, speedup
 from .turboquant import RotInt4, TurboQuant
 
-# %% ../nbs/15_experiments.ipynb #c9475f19
+# %% ../nbs/15_experiments.ipynb #f16cc95e
 @functools.lru_cache(1)
 def _smollm2(): return float32_model()
 
@@ -52,7 +52,7 @@ def subject(name):
     model.set_dtype(mx.float32)
     return model, tok
 
-# %% ../nbs/15_experiments.ipynb #cd85684e
+# %% ../nbs/15_experiments.ipynb #21015572
 def results():
     "What was measured, {section: {model: ...}}, from data/experiments*.json"
     folder, out = Path(turboquant.__file__).parent/'data', {}
@@ -60,7 +60,7 @@ def results():
         for section, each in json.loads(p.read_text(encoding='utf-8')).items(): out.setdefault(section, {}).update(each)
     return out
 
-# %% ../nbs/15_experiments.ipynb #6cfc30c8
+# %% ../nbs/15_experiments.ipynb #39d33d59
 def cache_of(model, kv):
     "A prompt cache of format `kv`, as the stored runs had it: `int4` without packing a prompt's keys for its queries"
     return make_prompt_cache(model, kv=kv, **(dict(feed=False) if kv == 'int4' else {}))
@@ -69,7 +69,7 @@ def formats(names):
     "The formats `names` for `compare`: pairs (name, model -> cache)"
     return [(n, lambda m, n=n: cache_of(m, n)) for n in names]
 
-# %% ../nbs/15_experiments.ipynb #4d403f69
+# %% ../nbs/15_experiments.ipynb #3ef945a3
 def blocks(x, size=64):
     "Means of consecutive stretches of `size` numbers of x (n,): (n//size,); what is left over is not used"
     n = len(x)//size*size
@@ -84,7 +84,7 @@ def interval(x, draws=4000, level=.95, seed=0):
     lo, hi = np.quantile(x[at].mean(1), [(1 - level)/2, (1 + level)/2])
     return float(lo), float(hi)
 
-# %% ../nbs/15_experiments.ipynb #e618e084
+# %% ../nbs/15_experiments.ipynb #f348c809
 def percent(d):
     "A mean rise of −log q, in nats, as a rise of perplexity in %"
     return 100*np.expm1(d)
@@ -94,14 +94,14 @@ def said(x, f=lambda m: m, digits=2, sign=''):
     m, lo, hi = (f'{f(y):{sign}.{digits}f}' for y in (np.mean(x), *interval(x)))
     return f'{m} ({lo} to {hi})'
 
-# %% ../nbs/15_experiments.ipynb #e3a8b03f
+# %% ../nbs/15_experiments.ipynb #e919837c
 CLAIMED = {33: (10.4, 9.6), 423: (10.0, 7.4), 786: (10.0, 7.3)}       # context: tokens a second, fused and with unpacking
 
 def saved_ms(claimed=CLAIMED):
     "Milliseconds a token that the fused kernel saved: {context: ms}"
     return {n: 1000/slow - 1000/fast for n, (fast, slow) in claimed.items()}
 
-# %% ../nbs/15_experiments.ipynb #6e16c393
+# %% ../nbs/15_experiments.ipynb #2896b69d
 def fused_run(Ns=(256, 1024, 4096, 16384), rounds=9):
     "Seconds of one decode step of attention over n tokens of SmolLM2's shape, in turns: {n: {way: a list}}"
     out = {}
@@ -113,7 +113,7 @@ def fused_run(Ns=(256, 1024, 4096, 16384), rounds=9):
         out[str(N)] = turns(ways, rounds)
     return dict(rounds=rounds, shape=SHAPES['smollm2'], seconds=out)
 
-# %% ../nbs/15_experiments.ipynb #71cb30fa
+# %% ../nbs/15_experiments.ipynb #b64a8d5b
 def turns(ways, rounds, warmup=1):
     "Seconds of each function of the dict `ways`, one call a round, every other round in the opposite order: {name: (rounds,) list}"
     took = {n: [] for n in ways}
@@ -130,7 +130,7 @@ def ratio(a, b, draws=4000, seed=0):
     lo, hi = np.quantile(np.median(a[at], 1)/np.median(b[at], 1), [.025, .975])
     return float(np.median(a)/np.median(b)), float(lo), float(hi)
 
-# %% ../nbs/15_experiments.ipynb #0339bed4
+# %% ../nbs/15_experiments.ipynb #8d510108
 def fold_scale(model):
     "Move each attention layer's scale into its query norm (a Gemma 3), so that the scale is 1; returns the model"
     for layer in model.layers:
@@ -139,7 +139,7 @@ def fold_scale(model):
         a.scale = 1.
     return model
 
-# %% ../nbs/15_experiments.ipynb #0b4aadd5
+# %% ../nbs/15_experiments.ipynb #976b5533
 def scale_run(tokens=256, kinds=('int4-token', 'polar'), chunk=128):
     "Perplexity and KL of cache formats `kinds` on Gemma 3, as it is and with scale 1, and how many positions are equal to the bit"
     out, each = {}, []
@@ -152,7 +152,7 @@ def scale_run(tokens=256, kinds=('int4-token', 'polar'), chunk=128):
 
 def _short(x, digits=6): return [round(float(y), digits) for y in x]
 
-# %% ../nbs/15_experiments.ipynb #d209f0e8
+# %% ../nbs/15_experiments.ipynb #dbf072d2
 @contextlib.contextmanager
 def listening(model, heard):
     "Within this, each attention call of the mlx-lm `model` appends its (queries, keys, scale) to the list `heard`"
@@ -164,7 +164,7 @@ def listening(model, heard):
     try: yield heard
     finally: m.scaled_dot_product_attention = old
 
-# %% ../nbs/15_experiments.ipynb #c2486f91
+# %% ../nbs/15_experiments.ipynb #eedeecfa
 def softmax_damage(q, k, k2, scale, t=1., first=32):
     "Mean KL over heads and queries from `first` on, and what the first-order estimate above says, for keys `k2` in place of `k`, scores times `t`"
     G, L = q.shape[1]//k.shape[1], k.shape[2]
@@ -178,7 +178,7 @@ def softmax_damage(q, k, k2, scale, t=1., first=32):
     mean = (p*d).sum(-1, keepdims=True)
     return ((p*(logp - logp2)).sum(-1).mean().item(), .5*(p*mx.square(d - mean)).sum(-1).mean().item())
 
-# %% ../nbs/15_experiments.ipynb #bfe6d77c
+# %% ../nbs/15_experiments.ipynb #b5e54ab0
 def spread_run(name, tokens=320, ts=(.25, .5, 1., 2., 4.)):
     "`softmax_damage` of 4-bit keys, grouped per token and per channel, for factors `ts` on the scores: means over all layers, and each"
     model, tok = subject(name)
@@ -192,7 +192,7 @@ def spread_run(name, tokens=320, ts=(.25, .5, 1., 2., 4.)):
             rows.append(dict(axis=axis, t=t, kl=float(kl.mean()), predicted=float(predicted.mean()), layers=_short(kl)))
     return dict(tokens=tokens, rows=rows, spread=[round(logit_spread(q, k, s), 4) for q, k, s in heard])
 
-# %% ../nbs/15_experiments.ipynb #456bb185
+# %% ../nbs/15_experiments.ipynb #03c61b69
 def _rounded(k, axis):
     "Keys (B, H, N, D), as many as fill groups of 64, through 4 bits"
     x = k[:, :, :k.shape[2]//64*64].astype(mx.float16)
@@ -206,7 +206,7 @@ def logit_spread(q, k, scale, first=32):
     mean = (see*s).sum(-1)/n
     return mx.sqrt((see*mx.square(s - mean[..., None])).sum(-1)/n).mean().item()
 
-# %% ../nbs/15_experiments.ipynb #20e3af50
+# %% ../nbs/15_experiments.ipynb #eabd7433
 class Through(mlx_cache.KVCache):
     "A cache whose keys go through the function `code`, (B, H, n, D) to the same shape, as they come; `first` tokens do not"
     def __init__(self, code, first=4): super().__init__(); self.code, self.exact = code, first
@@ -219,7 +219,7 @@ def through(codec):
     "The function keys -> what `codec` makes of them"
     return lambda k: codec.decode(codec.encode(k, check=False))
 
-# %% ../nbs/15_experiments.ipynb #6595f8e6
+# %% ../nbs/15_experiments.ipynb #8553fda9
 def rest_signs(base, sketch): 
     "The code `base` and the signs of what it leaves over"
     def code(k): near = base(k); return near + sketch(k - near)
@@ -246,7 +246,7 @@ def _apart(D):
         return through(codec[0])(k)
     return code
 
-# %% ../nbs/15_experiments.ipynb #b1b347f8
+# %% ../nbs/15_experiments.ipynb #30d7597a
 def qjl_run(name, tokens=513, only=None, chunk=128):
     "The perplexity of a model whose keys go through each of `qjl_ways`, and through 4.5 bits of signs in its last layers alone"
     model, tok = subject(name)
@@ -265,7 +265,7 @@ def curves(r, base, size=64):
     e, b = r['each'], base['each']
     return dict(format=r['format'], up=_short(blocks(e['nll'] - b['nll'], size)), kl=_short(blocks(e['kl'], size)), same=_short(blocks(e['same'], size), 4))
 
-# %% ../nbs/15_experiments.ipynb #db8c8935
+# %% ../nbs/15_experiments.ipynb #0143c560
 def sign_damage(q, k, scale, m, first=32):
     "The mean KL over heads and queries from `first` on that m independent signs a key should do, to first order"
     G, L = q.shape[1]//k.shape[1], k.shape[2]
@@ -275,7 +275,7 @@ def sign_damage(q, k, scale, m, first=32):
     square = mx.square(q).sum(-1)[..., None]*mx.square(k).sum(-1)[..., None, :]
     return .5*(p*(1 - p)*scale**2*(math.pi/2*square - mx.square(s))/m).sum(-1).mean().item()
 
-# %% ../nbs/15_experiments.ipynb #37337fd8
+# %% ../nbs/15_experiments.ipynb #88520a41
 def signs_run(name, tokens=192, rs=(1, 4, 16, 64)):
     "Attention's KL from keys as signs, m = D·r rows, orthogonal and independent, and the variance argument's: means over all layers"
     model, tok = subject(name)
@@ -288,7 +288,7 @@ def signs_run(name, tokens=192, rs=(1, 4, 16, 64)):
         rows.append(x)
     return dict(tokens=tokens, rows=rows)
 
-# %% ../nbs/15_experiments.ipynb #94486de1
+# %% ../nbs/15_experiments.ipynb #6698e4ea
 _int8 = dict(bits=8, k_axis=-1)
 
 class NoWindow(PackedKVCache):
@@ -302,7 +302,7 @@ class Clamped:
     def offset(self): return min(self.ring.offset, self.ring.max_size)
     def __getattr__(self, name): return getattr(self.ring, name)
 
-# %% ../nbs/15_experiments.ipynb #ebb08926
+# %% ../nbs/15_experiments.ipynb #b3a63c06
 class Stuck(mlx_cache.KVCache):
     "Wrong: when the ring is full, new tokens all land in its last slot, so it goes on showing the oldest"
     def __init__(self, max_size): super().__init__(); self.max_size, self.seen = max_size, 0
@@ -326,7 +326,7 @@ def make_mask(self:Stuck, N, window_size=None, return_array=False):
     rows, cols = mx.arange(N)[:, None] + old, mx.arange(old + N)[None]
     return cols <= rows
 
-# %% ../nbs/15_experiments.ipynb #3d9261e6
+# %% ../nbs/15_experiments.ipynb #cc991bc4
 def sliding(make):
     "A function model -> prompt cache: `make(max_size)` for the sliding layers, int8 for the global ones"
     def f(model):
@@ -339,7 +339,7 @@ CLIFF = {'int8': lambda m: make_prompt_cache(m, kv='int8'), 'int4': lambda m: ca
          'no window': sliding(lambda w: NoWindow(**_int8)), 'clamped position': sliding(Clamped),
          'stuck ring': sliding(Stuck)}
 
-# %% ../nbs/15_experiments.ipynb #98ca6ea4
+# %% ../nbs/15_experiments.ipynb #c9d23f76
 def cliff_run(tokens=896, chunk=32, names=tuple(CLIFF)):
     "KL to the unquantised run by position, in stretches of `chunk` tokens, on Gemma 3, for right and wrong caches"
     model, tok = subject('gemma3')
@@ -349,7 +349,7 @@ def cliff_run(tokens=896, chunk=32, names=tuple(CLIFF)):
         for n, r in runs.items(): kl[n].append(round(float(distance(p, next(r)[0], y)[1].mean()), 6))
     return dict(tokens=tokens, chunk=chunk, window=512, kl=kl)
 
-# %% ../nbs/15_experiments.ipynb #127359e1
+# %% ../nbs/15_experiments.ipynb #5be1c9e9
 def answer(model, ids, cache, P, step):
     "Put `ids[:P]` into `cache`, then yield the log-probabilities (n, V) after each of the other `ids`, `step` at a time, and what comes next"
     prefill(model, ids[:P], cache)
@@ -361,7 +361,7 @@ def onset(kl, step, first, least=.5):
     "Position where a stretch of KL first exceeds `least` nats, stretches of `step` from position `first` on; None for never"
     return next((first + step*i for i, x in enumerate(kl) if x > least), None)
 
-# %% ../nbs/15_experiments.ipynb #7632a0c3
+# %% ../nbs/15_experiments.ipynb #89afd571
 def split_run(splits=(128, 320, 448), tokens=640, step=8, names=('int8', 'int4', 'no window', 'clamped position', 'stuck ring')):
     "KL of the answer by position on Gemma 3, for a prompt of each of `splits` tokens: {P: {cache: a number for every `step` tokens}}"
     model, tok = subject('gemma3')
@@ -373,7 +373,7 @@ def split_run(splits=(128, 320, 448), tokens=640, step=8, names=('int8', 'int4',
             for n, r in runs.items(): kl[n].append(round(float(distance(p, next(r)[0], y)[1].mean()), 5))
     return dict(tokens=tokens, step=step, window=512, kl=out)
 
-# %% ../nbs/15_experiments.ipynb #75d3dc44
+# %% ../nbs/15_experiments.ipynb #17b0829b
 def differs_run(name='smollm2', splits=(128, 320, 448), n=64, kinds=('int4-token', 'int4', 'int8')):
     "Tokens of a greedy answer until the first that differs from the unquantised one's, for a prompt of each of `splits`; None: not within `n`"
     model, tok = subject(name)
@@ -385,7 +385,7 @@ def differs_run(name='smollm2', splits=(128, 320, 448), n=64, kinds=('int4-token
             out.setdefault(kv, {})[str(P)] = next((i for i, (a, b) in enumerate(zip(want, got)) if a != b), None)
     return dict(n=n, first=out)
 
-# %% ../nbs/15_experiments.ipynb #abc3ff0a
+# %% ../nbs/15_experiments.ipynb #205c852d
 def greedy(model, ids, n, how, cache):
     "`n` tokens after `ids`, greedily; `how`: 'wait' for each, 'ahead' (async_eval), or a number: wait every so many layers"
     every = how if isinstance(how, int) else 0
@@ -403,7 +403,7 @@ def greedy(model, ids, n, how, cache):
         y = nxt if nxt is not None else step(y)
     return out
 
-# %% ../nbs/15_experiments.ipynb #02fce047
+# %% ../nbs/15_experiments.ipynb #15a2e704
 def _evaluate_every(model, k):
     "Make `model` evaluate its hidden state after every `k` layers; returns a function that undoes it"
     cls, old = type(model.layers[0]), type(model.layers[0]).__call__
@@ -416,7 +416,7 @@ def _evaluate_every(model, k):
     def stop(): cls.__call__ = old
     return stop
 
-# %% ../nbs/15_experiments.ipynb #a3d45c3d
+# %% ../nbs/15_experiments.ipynb #92ad9b42
 def positions_run(name, tokens=8192, kinds=('int4-token', 'int4', 'k8v4', 'int8'), start=0, chunk=256, size=64, every=None, save=None):
     """Stretches of `size` positions along `tokens` tokens of the novel from token `start` on, for cache formats `kinds`: as `curves`, with
     the bits in use at 512, 1024 ... tokens. The next token is looked at behind `every` so many (None: 1, for Gemma's large vocabulary 4).
@@ -443,7 +443,7 @@ def some_logprobs(model, ids, cache, every):
     l = model.model.embed_tokens.as_linear(h) if tied else model.lm_head(h)
     return l - mx.logsumexp(l, axis=-1, keepdims=True)
 
-# %% ../nbs/15_experiments.ipynb #79e01a31
+# %% ../nbs/15_experiments.ipynb #e3b80acf
 def excerpt(tok, start, tokens):
     "`tokens` + 1 ids of the novel from its token `start` on, behind the sign that begins a text where the model has one"
     ids = list(encode(tok, novel()))
@@ -459,7 +459,7 @@ def _stretches(each, base, bits, n_each, **kw):
         rows.append(dict(format=n, up=_short(blocks(nll - base, n_each)), kl=_short(blocks(kl, n_each)), same=_short(blocks(same, n_each), 4), bits=bits[n]))
     return dict(**kw, base=_short(blocks(base, n_each), 4), rows=rows)
 
-# %% ../nbs/15_experiments.ipynb #1511e7c7
+# %% ../nbs/15_experiments.ipynb #022896f5
 class _Reference:
     "Log-probabilities p (n, V) of the unquantised run, to be compared with others, and the true next ids y (n,)"
     def __init__(self, p, y):
@@ -472,7 +472,7 @@ class _Reference:
         q = np.array(q)
         return self.loss(q), np.einsum('ij,ij->i', self.weights, self.p - q), q.argmax(-1) == self.top
 
-# %% ../nbs/15_experiments.ipynb #cd3cbcf8
+# %% ../nbs/15_experiments.ipynb #9f377622
 def trend(kl, size=64, skip=2, draws=1000, seed=0):
     "Slope of log KL against log position over stretches of `size`, the first `skip` left out, with a 95 % interval: (slope, low, high)"
     y = np.log(np.maximum(np.asarray(kl, float)[skip:], 1e-9)); x = np.log(size*(np.arange(len(y)) + skip + .5))
@@ -480,7 +480,7 @@ def trend(kl, size=64, skip=2, draws=1000, seed=0):
     fit = lambda i: np.cov(x[i], y[i])[0, 1]/np.var(x[i], ddof=1)
     return float(fit(slice(None))), *(float(v) for v in np.quantile([fit(i) for i in at], [.025, .975]))
 
-# %% ../nbs/15_experiments.ipynb #89c4361a
+# %% ../nbs/15_experiments.ipynb #7c25b896
 def windows(run, sizes=(512, 1024, 2048, 4096, 8192)):
     "For each window that a result of `positions_run` holds: {W: {format: rise of perplexity in %, its interval, KL, top-1 in %, bits}}"
     out = {}
@@ -490,7 +490,7 @@ def windows(run, sizes=(512, 1024, 2048, 4096, 8192)):
                                     kl=float(np.mean(x['kl'][:n])), top1=100*float(np.mean(x['same'][:n])), bits=x['bits'].get(str(W))) for x in run['rows']}
     return out
 
-# %% ../nbs/15_experiments.ipynb #51aa340e
+# %% ../nbs/15_experiments.ipynb #83957c1c
 TASKS = {'repeat': 'Repeat this text word for word:\n\n', 'question': 'Quote the sentence that says what Alice found:\n\n', 'story': None}
 
 def _task(tok, name, tokens=160):
@@ -498,7 +498,7 @@ def _task(tok, name, tokens=160):
     if TASKS[name] is None: return encode(tok, [dict(role='user', content='Write a short story about a lighthouse keeper and a storm.')])
     return encode(tok, [dict(role='user', content=TASKS[name] + tok.decode(encode(tok, novel())[1:tokens]))])
 
-# %% ../nbs/15_experiments.ipynb #6ef8574e
+# %% ../nbs/15_experiments.ipynb #7a28865b
 def _timed(model, ids, n, speculator, texts, how):
     "Seconds a token of `n` greedy tokens after `ids`, the prompt not counted; the tokens go into the dict `texts`"
     cache, sampler = make_prompt_cache(model, kv='int4'), Sampler()
@@ -524,7 +524,7 @@ def lookup_run(n=48, gamma=4, rounds=3, tasks=tuple(TASKS)):
         rows.append(dict(task=name, passes=passes, seconds=took, same=texts['plain'] == texts['lookup']))
     return dict(n=n, gamma=gamma, rounds=rounds, rows=rows)
 
-# %% ../nbs/15_experiments.ipynb #8d162d82
+# %% ../nbs/15_experiments.ipynb #f4ef6a45
 def acceptance(passes):
     "From (guessed, right) a pass: the share of passes with guesses, right guesses of all, and tokens a pass"
     guessed, right = (sum(x) for x in zip(*passes))
@@ -534,12 +534,12 @@ def predicted_speedup(passes, v):
     "Tokens a pass over what the passes cost by `v`, {tokens in a pass: cost}"
     return sum(1 + r for _, r in passes)/sum(v[g + 1] for g, _ in passes)
 
-# %% ../nbs/15_experiments.ipynb #7bd1867b
+# %% ../nbs/15_experiments.ipynb #07ff6c19
 def partials_share(N, D, G, splits, bits=4.5):
     "Bytes of float32 partials, written and read, as a share of the packed cache's bytes, for one KV head"
     return 2*4*splits*G*(D + 2)/(2*N*D*bits/8)
 
-# %% ../nbs/15_experiments.ipynb #acf4e8d1
+# %% ../nbs/15_experiments.ipynb #8bb2c45e
 def halves_run(Ns=(512, 2048), rounds=7):
     "Attention by separate operations with intermediates in 32 and 16 bits, on float16 queries, keys and values of SmolLM2's shape: seconds, largest error"
     H, G, D = SHAPES['smollm2']; out = {}
@@ -551,7 +551,7 @@ def halves_run(Ns=(512, 2048), rounds=7):
         out[str(N)] = dict(seconds=turns(ways, rounds), error=far)
     return dict(rounds=rounds, rows=out)
 
-# %% ../nbs/15_experiments.ipynb #b2d1903c
+# %% ../nbs/15_experiments.ipynb #37359ebc
 def by_operations(q, k, v, scale, dtype):
     "Attention of q (B, Hq, 1, D) over k, v (B, Hkv, N, D), everything between in `dtype`; the result in q's"
     B, Hq, L, D = q.shape
@@ -566,7 +566,7 @@ def exact_attention(q, k, v, scale):
     p = np.exp(s - s.max(-1, keepdims=True))
     return (p/p.sum(-1, keepdims=True) @ v).reshape(q.shape)
 
-# %% ../nbs/15_experiments.ipynb #1d1e8011
+# %% ../nbs/15_experiments.ipynb #376b234e
 def overlap_run(n=12, rounds=5, kinds=('fp16', 'int4')):
     "Seconds a token of SmolLM2 by each way of `greedy`, unquantised (MLX alone) and int4, in turns: each round's, and the time to record a token"
     model, tok = subject('smollm2'); ids, took = encode(tok, 'The tale begins'), {}
@@ -587,7 +587,7 @@ def record_seconds(model, ids, kv, n=8):
         t = time.perf_counter(); y = model(mx.array([[7]]), cache=cache); took.append(time.perf_counter() - t); mx.eval(y)
     return statistics.median(took)
 
-# %% ../nbs/15_experiments.ipynb #88274c14
+# %% ../nbs/15_experiments.ipynb #2fea33bb
 _plain = dict(first=0, rotate_v=False, fit=False, wide={}, feed=False)
 RECIPES = {"MLX's layout": dict(kv='int4-token'), 'keys per channel': dict(kv='int4', **_plain),
            '+ fitted scales': dict(kv='int4', **_plain | dict(fit=True)), '+ turned values': dict(kv='int4', first=0, wide={}, feed=False),
@@ -604,7 +604,7 @@ def recipes_run(name, tokens=2048, only=None):
     return dict(tokens=tokens, base=rows[0]['ppl'],
                 rows=[curves(r, rows[0]) | {k: r[k] for k in ('increase', 'se', 'kl', 'top1', 'bits')} | dict(quarters=quarters(r['each']['kl'])) for r in rows[1:]])
 
-# %% ../nbs/15_experiments.ipynb #7ad93fb3
+# %% ../nbs/15_experiments.ipynb #f5e3bfe6
 TIMED = ('fp16', 'int4', 'int4-token', 'k8v4', 'int8', 'rot-int4', 'polar', 'turbo4', 'turbo3', 'turbo2.5', 'turbo4-prod', 'qjl')
 
 def filled(model, kv, N, seed=0, piece=512):
@@ -624,14 +624,14 @@ def decode_run(N=1024, kinds=TIMED, rounds=5):
     caches = {kv: filled(model, kv, N) for kv in kinds}
     return dict(N=N, rounds=rounds, seconds=turns({kv: lambda c=c: model(mx.array([[7]]), cache=c) for kv, c in caches.items()}, rounds))
 
-# %% ../nbs/15_experiments.ipynb #585a7757
+# %% ../nbs/15_experiments.ipynb #fd812a22
 def formats_run(name='smollm2', tokens=512, kinds=tuple(x for x in TIMED if x != 'fp16')):
     "`compare` for each cache format of this library in `kinds`: `curves`, bits and top-1"
     model, tok = subject(name)
     rows = compare(model, tok, novel(), formats(kinds), tokens=tokens)
     return dict(tokens=tokens, base=rows[0]['ppl'], rows=[curves(r, rows[0]) | {k: r[k] for k in ('bits', 'top1')} for r in rows[1:]])
 
-# %% ../nbs/15_experiments.ipynb #d0183f30
+# %% ../nbs/15_experiments.ipynb #8cac23f5
 CITIES = 'Lisbon Oslo Cairo Lima Quebec Madrid Vienna Dublin'.split()
 
 def numbers(seed=0):
@@ -647,7 +647,7 @@ def haystack(tok, tokens, secrets, start=0):
     cuts = [text[a:b] for a, b in zip([0, *at], [*at, None])]
     return cuts[0] + ''.join(f'The secret number of {c} is {n}. {rest}' for (c, n), rest in zip(secrets.items(), cuts[1:]))
 
-# %% ../nbs/15_experiments.ipynb #9499c3d2
+# %% ../nbs/15_experiments.ipynb #33ebbeae
 def needle_run(kinds=('fp16', 'int8', 'k8v4', 'int4', 'int4-token', 'turbo3', 'qjl'), lengths=(512,), seeds=(0, 1)):
     "SmolLM2 asked for each of `numbers` in a `haystack`: {length: {format: a list of booleans, by city and seed}}"
     model, tok = subject('smollm2')
@@ -667,7 +667,7 @@ def _questions(tok, tokens, secrets, start):
     same = min(next(i for i, (a, b) in enumerate(zip(asked[0][0], x)) if a != b) for x, _ in asked[1:])
     return asked[0][0][:same], [(x[same:], y) for x, y in asked]
 
-# %% ../nbs/15_experiments.ipynb #973f975b
+# %% ../nbs/15_experiments.ipynb #47448f08
 def find(model, cache, common, asked):
     "For each question, is every token of the answer the first choice of `model`? `common` is read once, and questions are taken back"
     prefill(model, common, cache)
@@ -678,14 +678,14 @@ def find(model, cache, common, asked):
         out.append(got == want); trim_cache(cache, len(x))
     return out
 
-# %% ../nbs/15_experiments.ipynb #94516868
+# %% ../nbs/15_experiments.ipynb #0694398a
 def wilson(k, n, z=1.96):
     "(low, high) of a proportion of which k of n were seen, 95 %. Source: Wilson 1927"
     p, d = k/n, 1 + z*z/n
     mid, half = (p + z*z/(2*n))/d, z*math.sqrt(p*(1 - p)/n + z*z/(4*n*n))/d
     return max(0., mid - half), min(1., mid + half)
 
-# %% ../nbs/15_experiments.ipynb #390773d2
+# %% ../nbs/15_experiments.ipynb #8d28904a
 SPENT = {'13 tensors in 8 bits': (dict(kv='int4', group_size=128, draft=1, wide={1: 'kv', 2: 'kv', 3: 'kv', 4: 'kv', 8: 'kv', 10: 'kv', 13: 'k'}), 128),
          '32 tensors in 8 bits': (dict(kv='mixed', draft=1, wide={i: 'kv' for i in range(18) if i not in (5, 17)}), 128),
          'the same, groups by layer': ('groups', 256)}            # name: arguments of `make_prompt_cache`, or `by_layer`; tokens a piece
@@ -696,7 +696,7 @@ def by_layer(model):
     kw, own = dict(fit=True, feed=True), {5: dict(bits=4, group_size=32), 17: dict(bits=4, group_size=(64, 32)), 11: dict(bits=8, group_size=128)}
     return [PackedKVCache(**kw, **own[i]) if i in own else PackedRotatingKVCache(512, draft=1, bits=8, group_size=128, **kw) for i in range(18)]
 
-# %% ../nbs/15_experiments.ipynb #b34c5237
+# %% ../nbs/15_experiments.ipynb #51755523
 def spent_run(tokens=8192, only=None):
     "`compare` on Gemma 3 for each of SPENT: ppl increase in %, KL, top-1, bits, KL by quarters; `curves`, and the bits `at_rest`"
     model, tok = subject('gemma3'); rows = []
@@ -716,13 +716,13 @@ def _measured(model, tok, makers, tokens, chunk, *more):
     return dict(tokens=tokens, chunk=chunk, base=rows[0]['ppl'],
                 rows=[curves(r, rows[0]) | {k: r[k] for k in ('increase', 'se', 'kl', 'top1', *more)} for r in rows[1:]])
 
-# %% ../nbs/15_experiments.ipynb #718e58e6
+# %% ../nbs/15_experiments.ipynb #a38a95ef
 def turned(a, x, at, back=False):
     "x (B, H, n, D) of the attention layer `a` turned by its RoPE to the positions from `at` on, or turned back from them"
     r = a.rope
     return mx.fast.rope(x, r.dims, traditional=r.traditional, base=r.base, scale=-r.scale if back else r.scale, offset=at)
 
-# %% ../nbs/15_experiments.ipynb #0700177b
+# %% ../nbs/15_experiments.ipynb #89040a13
 def rounded(x, bits, group=64, axis=-1, asked=None):
     """x (B, H, n, D) through `bits` bits in groups along D or (axis -2) along the sequence, scales fitted as in chapter 1a; with
     `asked`, as chapter 1a's `heard` gives it, codes for these queries. Returns what a kernel would read, float32"""
@@ -731,7 +731,7 @@ def rounded(x, bits, group=64, axis=-1, asked=None):
     c = _codes(xg, s, b, 2**bits - 1) if asked is None else _fed(xg, s, b, 2**bits - 1, asked)
     return _turned_back(c*s + b, s, b, axis, x.shape[2])[0]
 
-# %% ../nbs/15_experiments.ipynb #04e05f2b
+# %% ../nbs/15_experiments.ipynb #2b643513
 class Rounded(mlx_cache.KVCache):
     """The unquantised cache of the attention layer `a`, whose newest tokens, within `rounding`, become what they would be when read
     from `k` and `v` bits: keys in groups of `group` tokens, values turned, in groups of up to 64 channels. `first` tokens stay exact"""
@@ -739,7 +739,7 @@ class Rounded(mlx_cache.KVCache):
         super().__init__()
         self.a, self.k, self.v, self.group, self.pre, self.feed, self.first = a, k, v, group, pre, feed, first
 
-# %% ../nbs/15_experiments.ipynb #b11573e9
+# %% ../nbs/15_experiments.ipynb #3a5e7c18
 @patch
 def round(self:Rounded, q):
     "Round the tokens that came with the queries q (B, Hq, n, D); all keys and values"
@@ -750,7 +750,7 @@ def round(self:Rounded, q):
         self.values[:, :, lo:hi] = turn(rounded(turn(v), self.v))
     return self.keys[:, :, :hi], self.values[:, :, :hi]
 
-# %% ../nbs/15_experiments.ipynb #6ad29210
+# %% ../nbs/15_experiments.ipynb #5fd50779
 @patch
 def round_keys(self:Rounded, k, q, at):
     "Keys (B, H, n, D) at the positions from `at` on, rounded for the queries q (B, Hq, n, D) there"
@@ -762,7 +762,7 @@ def round_keys(self:Rounded, k, q, at):
         out.append(code(x[:, :, i:i + g], asked=asks(near, H) if self.feed and self.k < 8 else None))
     return turned(self.a, mx.concatenate(out, axis=2), at)
 
-# %% ../nbs/15_experiments.ipynb #ddf948eb
+# %% ../nbs/15_experiments.ipynb #c02753eb
 @contextlib.contextmanager
 def rounding(model):
     "Within this, attention of the mlx-lm `model` on a `Rounded` cache rounds first"
@@ -775,7 +775,7 @@ def rounding(model):
     try: yield
     finally: m.scaled_dot_product_attention = old
 
-# %% ../nbs/15_experiments.ipynb #738c896e
+# %% ../nbs/15_experiments.ipynb #9dc56708
 LAYOUTS = {'4 bits': dict(), '4 bits, before RoPE, as they come': dict(pre=True, feed=False), '4 bits, before RoPE': dict(pre=True),
            '3 bits': dict(k=3, v=3), '3 bits, before RoPE': dict(k=3, v=3, pre=True), 'keys 4, values 3, before RoPE': dict(v=3, pre=True),
            'keys 4, values 2, before RoPE': dict(v=2, pre=True)}
@@ -788,7 +788,7 @@ def layout_bits(k=4, v=4, group=64, **kw):
     "Bits a value of a layout: codes, and 16 bits each for a group's scale and bias"
     return (k + 32/group + v + 32/64)/2
 
-# %% ../nbs/15_experiments.ipynb #d7951339
+# %% ../nbs/15_experiments.ipynb #ba42a382
 def prerope_run(name, tokens=2048, only=None, chunk=256):
     "`compare` for each of LAYOUTS on a model: ppl increase in %, KL, top-1, bits; and `curves`"
     model, tok = subject(name)
@@ -797,17 +797,17 @@ def prerope_run(name, tokens=2048, only=None, chunk=256):
     for x in got['rows']: x['bits'] = layout_bits(**mine[x['format']])
     return got
 
-# %% ../nbs/15_experiments.ipynb #b3a8a2bf
+# %% ../nbs/15_experiments.ipynb #bbcf2d08
 def temporaries(layers=50, heads=16, dim=256, tokens=950, size=4, tensors=1):
     "Bytes of unpacked keys (and values: tensors=2) of that many layers alive at once"
     return layers*heads*dim*tokens*size*tensors
 
-# %% ../nbs/15_experiments.ipynb #a8104c3a
+# %% ../nbs/15_experiments.ipynb #fd1a270c
 def bits_held(bits=4, group=64, scale=16, bias=16):
     "Bits a number: its code, and its share of the group's scale and bias"
     return bits + (scale + bias)/group
 
-# %% ../nbs/15_experiments.ipynb #d7537577
+# %% ../nbs/15_experiments.ipynb #24db7bb5
 def _range(x, fmt='.2f'): return f'{x[0]:{fmt}} ({x[1]:{fmt}} to {x[2]:{fmt}})'
 
 def _rise(x, digits=1):
@@ -831,7 +831,7 @@ def _row_polar(d):
     return ('PolarQuant breaks: attention scale 1.0 amplifies', f"KL {kl(a)} with scale 1/16 and {kl(b)} with scale 1, {100*d['scale']['gemma3']['equal']:.0f} % of the positions equal to the bit",
             'scale 1 or 1/16: the same bits', 'logits that spread, few channels that are large', 'keys per channel')
 
-# %% ../nbs/15_experiments.ipynb #f66647f1
+# %% ../nbs/15_experiments.ipynb #c91f7dc5
 def _row_qjl(d):
     x = _row(d['qjl']['smollm2'], 'signs, large channels apart')
     return ('QJL: +6.5 % perplexity', f"keys as signs at 4.5 bits: {_rise(x, 0)}", f"{percent(np.mean(x['up'])):+.0f} % at 4.5 bits",
@@ -846,7 +846,7 @@ def _row_cliff(d, kv, claim):
     return (claim, f"KL after the window {step:.1f} times that before it; slope over {far:,} tokens " + ', '.join(f'{m} {_range(v)}' for m, v in slope.items()),
             f'no step at the window, no growth to {far:,} tokens', 'the signature of a cache bug at the window', 'move the border between prompt and answer')
 
-# %% ../nbs/15_experiments.ipynb #808bb7ee
+# %% ../nbs/15_experiments.ipynb #d4ac7f20
 def _row_speculative(d):
     v, rows = measured()['v'], d['lookup']['smollm2']['rows']
     gain = {x['task']: ratio(x['seconds']['plain'], x['seconds']['lookup']) for x in rows}
@@ -863,7 +863,7 @@ def _waits(d, how):
     t = lambda h: next(x['rounds'] for x in rows if (x['kv'], x['how']) == ('int4', h))
     return ratio(t(how), t('wait'))
 
-# %% ../nbs/15_experiments.ipynb #607eb1d2
+# %% ../nbs/15_experiments.ipynb #c318bf3b
 def _row_async(d):
     x = _waits(d, 'ahead'); gpu = _gpu_waits(d, 'ahead')
     return ('async_eval is neutral: the cache forbids it', f"the same tokens in {_range(x)} of the time on two CPU cores{gpu}", f"same tokens, {x[0]:.2f} ({x[1]:.2f} to {x[2]:.2f}) of the time on a CPU{gpu}",
@@ -879,7 +879,7 @@ def _gpu_waits(d, how):
     x = next((x for x in d.get('speedrows', {}).get('h200', {}).get('waiting', ()) if x['kv'] == 'int4'), None)
     return f", {100*ratio(x['runs'][how], x['runs']['wait'])[0] - 100:+.0f} % on an H200" if x else ''
 
-# %% ../nbs/15_experiments.ipynb #996233ea
+# %% ../nbs/15_experiments.ipynb #bf88bf6e
 def nine_rows(d=None):
     "The rows of the table, each (claim, measured here, the same in short, cause, what to do), from the stored results `d`"
     d = results() if d is None else d
@@ -896,7 +896,7 @@ def readme_table():
     "The nine rows as a short Markdown table: the same stored data, the same text"
     return _markdown(('the claim', 'measured here', 'cause', 'what to do'), [(c, s, w, do) for c, _, s, w, do in nine_rows()])
 
-# %% ../nbs/15_experiments.ipynb #4325e7d0
+# %% ../nbs/15_experiments.ipynb #605b6a74
 def _each(run, **quick):
     "A section that runs on each model: (function of the arguments, quick settings)"
     return (lambda a, kw: {m: run(m, **kw) for m in a.models}), quick
@@ -917,7 +917,7 @@ RUNS = dict(fused=_on('smollm2', fused_run, Ns=(256, 1024), rounds=3), scale=_on
             decode=_on('smollm2', decode_run, N=512, kinds=('fp16', 'int4', 'int8'), rounds=3), needle=_on('smollm2', needle_run, kinds=('fp16', 'int4'), lengths=(512,), seeds=(0,)),
             spend=_on('gemma3', spent_run, tokens=384, only=('13 tensors in 8 bits',)), prerope=_each(prerope_run, tokens=192, only=('4 bits', '4 bits, before RoPE', '3 bits, before RoPE')))
 
-# %% ../nbs/15_experiments.ipynb #5ee65798
+# %% ../nbs/15_experiments.ipynb #f205a275
 def main(argv=None):
     "python -m turboquant.experiments SECTION [--quick] [--models ...] [--tokens N] [--json FILE]"
     p = argparse.ArgumentParser('python -m turboquant.experiments', description='The nine rows, measured again.')
@@ -934,7 +934,7 @@ def main(argv=None):
     print(show(got), flush=True)
     if a.json: _keep(a.json, a.section, got)
 
-# %% ../nbs/15_experiments.ipynb #1f36aa6e
+# %% ../nbs/15_experiments.ipynb #53254765
 def show(x, depth=0):
     "Results as indented text, long lists shortened"
     if isinstance(x, dict): return '\n'.join(f"{'  '*depth}{k}:{show(v, depth + 1) if not isinstance(v, (dict, list)) else chr(10) + show(v, depth + 1)}" for k, v in x.items())
@@ -951,5 +951,5 @@ def _keep(path, section, got):
     text = re.sub(r'\[[^][{}"]*\]', lambda m: ' '.join(m[0].split()), json.dumps(old, indent=1))          # a list of numbers is one line
     p.write_text(text + '\n')
 
-# %% ../nbs/15_experiments.ipynb #0b8ec9d1
+# %% ../nbs/15_experiments.ipynb #74a92c58
 if __name__ == '__main__' and '__file__' in globals(): main()

@@ -24,6 +24,7 @@ from mlx_lm.models.switch_layers import SwitchGLU
 # %% ../nbs/12_gemma4.ipynb #cca57694
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedKeys, attend
 from .one_token import add_norm, gated, geglu, heads, linear
+from .recorded import _places
 from .shared import PackedSharedKVCache
 
 # %% ../nbs/12_gemma4.ipynb #2a0b0b65
@@ -334,6 +335,24 @@ def after(self:Layer, x, o, extra):
     x = add_norm(x, self._feed(x), self.post_feedforward_layernorm.weight, eps, last)
     return x if extra is None else self._let_in(x, extra)*self.layer_scalar
 
+# %% ../nbs/12_gemma4.ipynb #12kept01
+def _kept(f, layer):
+    "f(*arrays), recorded by `mx.compile` with the layer's weights as inputs. What f raises is raised, and the layer is as it was"
+    failed = []
+    def told(*args):                                    # mx.compile leaves placeholders in the layer unless this returns
+        before = list(_places(layer))
+        try: return f(*args)
+        except BaseException as e:
+            for d, k, x in before: d[k] = x
+            failed.append(e); return args[0]
+    def go(*args):
+        out = go.run(*args)
+        if not failed: return out
+        go.run = mx.compile(told, inputs=[layer]); raise failed.pop()
+    go.run = mx.compile(told, inputs=[layer])
+    return go
+
+
 # %% ../nbs/12_gemma4.ipynb #1c2db4e7
 COMPILE = None      # replay the parts around attention for few tokens? None: on a GPU; True; False
 
@@ -346,7 +365,7 @@ def parts(self:Layer, L):
 
 class Recorded:
     "`before` and `after` of one layer, recorded; its weights are inputs, so that they may change. A copy of the layer records anew"
-    def __init__(self, layer): self.both = [mx.compile(f, inputs=[layer]) for f in (layer.before, layer.after)]
+    def __init__(self, layer): self.both = [_kept(f, layer) for f in (layer.before, layer.after)]
     def __reduce__(self): return type(None), ()
 
 @patch

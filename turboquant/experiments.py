@@ -36,7 +36,7 @@ from .kv_cache import PackedKVCache, PackedRotatingKVCache, trim_cache, turn
 from .lm import load, make_prompt_cache
 from .packing import _grouped, _turned_back, pack, unpack
 from .qjl import QJL
-from .quality import cache_bits, compare, distance, float32_model, logprobs, novel, teacher_forced
+from .quality import at_once, cache_bits, compare, distance, float32_model, logprobs, novel, teacher_forced
 from .speculative import PromptLookup, Speculator, break_even, expected_tokens, measured, speedup
 from .turboquant import RotInt4, TurboQuant
 
@@ -63,7 +63,7 @@ def results():
 # %% ../nbs/15_experiments.ipynb #39d33d59
 def cache_of(model, kv):
     "A prompt cache of format `kv`, as the stored runs had it: `int4` without packing a prompt's keys for its queries"
-    return make_prompt_cache(model, kv=kv, **(dict(feed=False) if kv == 'int4' else {}))
+    return make_prompt_cache(model, kv=kv, feed=False) if kv == 'int4' else at_once(model, kv)
 
 def formats(names):
     "The formats `names` for `compare`: pairs (name, model -> cache)"

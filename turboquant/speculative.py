@@ -78,7 +78,7 @@ def pass_room(c):
     if isinstance(c, mlx_cache.CacheList): return min(map(pass_room, c.caches))
     if not isinstance(c, PackedKVCache): return math.inf
     ring = c.draft + 1 if c.max_size else math.inf         # what a ring can give back, and the first token
-    if isinstance(c, CodecKVCache): return 1 if c.nrecent else ring
+    if isinstance(c, CodecKVCache): return c.pass_room          # chapter 11a counts for itself
     left = c.g - c.rest                                    # tokens until the block is full
     return min(ring, c.g if left == 1 else left - 1)
 

@@ -46,6 +46,7 @@ def main():
         else: c.pop('outputs', None)
     md, _ = MarkdownExporter().from_notebook_node(from_dict(out))
     md = re.sub(r'\n{3,}', '\n\n', md).strip() + '\n'
+    md = md.replace('\n```\n\n```python\n', '\n')                       # neighbours are one piece of code
     if not md.startswith('# '): md = f"# {nb['metadata'].get('title', 'turboquant')}\n\n" + md
     (root/'README.md').write_text(md, encoding='utf-8')
 

@@ -823,7 +823,7 @@ def _row_fused(d):
     whole = f"the whole 31B on an H200 at 786 tokens {whole[786, 'shared']/whole[786, 'dequantise']:.2f}×"
     return ('fused int4 kernel: +37 % decode', f"attention alone {gain} times unpacking first at {int(n):,} tokens on two CPU cores; {whole}",
             f"{ratio(r[n]['unpacked'], r[n]['fused'])[0]:.0f}× unpacking first, attention alone, {int(n):,} tokens, CPU; {whole}",
-            'fewer bytes, no temporaries; in short texts on a fast GPU Python binds', 'the default')
+            'fewer bytes, no temporaries; in short texts the products with the weights decide (chapter 11f)', 'the default')
 
 def _row_polar(d):
     a, b = d['scale']['gemma3']['rows'].values()

@@ -815,7 +815,7 @@ _SETTINGS = '''max_completion_tokens temperature top_p top_k min_p xtc_probabili
 
 def _odd_settings(url, rng, n):
     "(tried, answered or refused as JSON) of `n` requests with settings at random, and the same of a neighbour meanwhile"
-    import threading
+    import http.client, threading
     ask, same, end = dict(messages=[dict(role='user', content='neighbour')], max_tokens=20), [], threading.Event()
     text = lambda: (lambda s, r: s == 200 and r['choices'][0]['message']['content'])(*post(url, ask))
     quiet = text()
@@ -823,7 +823,10 @@ def _odd_settings(url, rng, n):
         while not end.is_set(): same.append(text() == quiet)
     t = threading.Thread(target=neighbour); t.start()
     bodies = [ask | dict(max_tokens=3) | {k: rng.choice(_VALUES) for k in rng.sample(_SETTINGS, rng.randrange(1, 5))} for _ in range(n)]
-    try: good = sum(post(url, b)[0] in (200, 400, 404) for b in bodies)
+    def answered(b):
+        try: return post(url, b)[0] in (200, 400, 404)
+        except (OSError, http.client.HTTPException): return False
+    try: good = sum(map(answered, bodies))
     finally: end.set(); t.join()
     return (n, good), (len(same), sum(same))
 

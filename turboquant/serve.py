@@ -159,7 +159,7 @@ def check_numbers(body):
 # %% ../nbs/17_serve.ipynb #02781b35
 def check_stop(stop):
     "Refused unless `stop` is a text of at most 1,000 characters, or at most 32 of them"
-    many = [stop] if isinstance(stop, str) and stop else stop or []
+    many = [stop] if isinstance(stop, str) and stop else [] if stop is None or stop == '' else stop
     if not isinstance(many, list) or len(many) > 32 or not all(isinstance(s, str) and 0 < len(s) <= 1000 for s in many):
         _want('stop', stop, "a text of at most 1000 characters, or at most 32 of them")
 
@@ -167,7 +167,7 @@ _OWN = 'conversation messages tools chat_template add_generation_prompt continue
 
 def check_template(kw):
     "Refused unless `kw` are variables of the template's, not arguments of the tokenizer's"
-    if not isinstance(kw or {}, dict): _want('chat_template_kwargs', kw, "an object")
+    if not isinstance(kw, (dict, type(None))): _want('chat_template_kwargs', kw, "an object")
     for k in kw or {}:
         if k in _OWN or not k.isidentifier(): _want('chat_template_kwargs', k, "variables of the chat template, such as enable_thinking")
 
@@ -183,7 +183,7 @@ def check_body(body, path):
     check_numbers(body); check_stop(body.get('stop')); check_template(body.get('chat_template_kwargs'))
     if path.endswith('chat/completions'): check_messages(body.get('messages'))
     elif not isinstance(body.get('prompt'), str) or not body['prompt']: _want('prompt', body.get('prompt'), "a text; lists of prompts or token ids are not served")
-    if not isinstance(body.get('stream_options') or {}, dict): _want('stream_options', body['stream_options'], "an object")
+    if not isinstance(body.get('stream_options'), (dict, type(None))): _want('stream_options', body['stream_options'], "an object")
 
 # %% ../nbs/17_serve.ipynb #25e3d4af
 def check_bias(bias, vocab):
@@ -488,6 +488,8 @@ def _as_templates_want(body):
 def do_POST(self:Handler):
     try: raw = self._admit()
     except Refused as e: return self.tell(e)
+    except ConnectionError: raise
+    except Exception as e: logging.exception('a request that the checks did not expect'); return self.tell(Refused(500, f"{type(e).__name__}: {str(e)[:200]}"))
     del self.headers['Content-Length']; self.headers['Content-Length'] = str(len(raw))
     self.rfile = io.BytesIO(raw)
     theirs.APIHandler.do_POST(self)

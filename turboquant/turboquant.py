@@ -205,6 +205,15 @@ def _encode(self:RotInt4, x):
     c = mx.clip(mx.round((g - b.astype(mx.float32))/step), 0, top)
     return AffineCodes(pack_bits(c.astype(mx.uint32).reshape(y.shape), self.bits), s.squeeze(-1), b.squeeze(-1))
 
+@patch
+def encode(self:RotInt4, x, check=True):
+    "`Codec.encode`; ValueError also for numbers that a 16-bit bias or scale cannot hold, unless `check` is False"
+    c = Codec.encode(self, x, check)
+    if check and not all(mx.isfinite(a).all().item() for a in (c.scales, c.biases)):
+        _fail('x', "with numbers over 65504 once turned", "numbers that float16 can hold")
+    return c
+
+
 # %% ../nbs/10_turboquant.ipynb #2c76784c
 @patch
 def _rows(self:RotInt4, c):

@@ -138,7 +138,7 @@ def take_back(s, n):
     "Take the last `n` tokens from the Shadow"
     to = len(s.ids) - n
     b, cut = divmod(to - s.lead, s.g) if to > s.lead else (-1, 0)
-    was = s.packs.get(b) if cut and (len(s.ids) - s.lead)//s.g > b else None
+    was = block(s, b) if cut and not s.codecs and (len(s.ids) - s.lead)//s.g > b else None      # anew: settling may have dropped it
     s.packs = {k: v for k, v in s.packs.items() if k < b}
     for j in (0, 1): del s.given[j][to:]
     del s.ids[to:]; del s.coded[max(0, to - s.c['first']):]

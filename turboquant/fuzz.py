@@ -11,12 +11,12 @@ __all__ = ['OPS', 'KINDS', 'CODED', 'GROUP_OPS', 'ZOO', 'OTHERS', 'SANITIZE', 'F
            'falls_back', 'rounds', 'accident', 'two_threads', 'long_talk', 'long_chat', 'sanitize', 'fuzz_parser',
            'ordeals', 'batch_speed', 'fuzz_all', 'main', 'stored']
 
-# %% ../nbs/18_hard_use.ipynb #c00a84f0
+# %% ../nbs/18_hard_use.ipynb #ccbefa70
 import argparse, copy, gc, importlib, json, math, os, random, re, subprocess, sys, tempfile, time, types, warnings
 from pathlib import Path
 import numpy as np
 
-# %% ../nbs/18_hard_use.ipynb #17985ab0
+# %% ../nbs/18_hard_use.ipynb #7a022908
 from .packing import Packed, pack, unpack
 from .fit import pack_fit
 from .core import random_call, check, sdpa_oracle
@@ -29,28 +29,28 @@ from .save import save_cache, load_cache, read_header, part, kill_while_saving, 
 from .lm import make_prompt_cache
 from .serve import Server, alive, hostile, leave, letters_tokenizer, load_test, post, token_bytes, undo_packed, use_packed
 
-# %% ../nbs/18_hard_use.ipynb #7fc1373d
+# %% ../nbs/18_hard_use.ipynb #dbcc1151
 import mlx.core as mx
 import mlx.nn as nn
 import mlx_lm.models.cache as mlx_cache
 from fastcore.basics import patch
 from mlx.utils import tree_map, tree_map_with_path
 
-# %% ../nbs/18_hard_use.ipynb #1192d68e
+# %% ../nbs/18_hard_use.ipynb #e5839c33
 def hadamard(n):
     "The orthonormal Hadamard matrix (n, n), n a power of two, in float64 (Sylvester's construction)"
     h = np.ones((1, 1))
     while len(h) < n: h = np.block([[h, h], [h, -h]])
     return h/math.sqrt(n)
 
-# %% ../nbs/18_hard_use.ipynb #a4640a16
+# %% ../nbs/18_hard_use.ipynb #df577fc3
 def fake(x, bits, g, axis, fit):
     "Keys or values (1, H, n, D) of whole blocks, packed and unpacked again: float32"
     how = pack_fit if fit else pack
     p = how(mx.array(x).astype(mx.float16), bits=bits, group_size=g, axis=axis, dtype=mx.float16)
     return np.array(unpack(p, bits=bits, group_size=g, dtype=mx.float32))
 
-# %% ../nbs/18_hard_use.ipynb #8120480f
+# %% ../nbs/18_hard_use.ipynb #f32ea24f
 class Shadow:
     "What one row of a packed cache of the settings `conf` ought to hold, token by token"
     def __init__(self, conf, D):
@@ -64,7 +64,7 @@ class Shadow:
     @property
     def g(self): return max(self.c['group_size'])
 
-# %% ../nbs/18_hard_use.ipynb #de0eeeeb
+# %% ../nbs/18_hard_use.ipynb #2d29b193
 def block(s, b):
     "Block `b` of the Shadow `s` as the cache holds it: keys and values (1, H, g, D)"
     if b not in s.packs:
@@ -78,7 +78,7 @@ def block(s, b):
         s.packs[b] = out
     return s.packs[b]
 
-# %% ../nbs/18_hard_use.ipynb #c0f6e604
+# %% ../nbs/18_hard_use.ipynb #ed65f62d
 def held(s):
     "All keys and values of the Shadow `s` as the cache holds them: two arrays (H, n, D) in float64"
     if s.codecs: return held_coded(s)
@@ -91,7 +91,7 @@ def held(s):
         if n > rest: parts[j].append(np.stack(s.given[j][rest:n], axis=2))
     return [np.concatenate(p, axis=2)[0].astype(np.float64) for p in parts]
 
-# %% ../nbs/18_hard_use.ipynb #4a6a85ce
+# %% ../nbs/18_hard_use.ipynb #e3cffaa8
 def see(s, kv):
     "Append keys and values (1, H, L, D); returns for each of the L queries which tokens it sees, (L, n) booleans"
     L, at = kv[0].shape[2], len(s.ids)
@@ -103,7 +103,7 @@ def see(s, kv):
     for i in range(L): out[i, ids[m[i]]] = True
     return out
 
-# %% ../nbs/18_hard_use.ipynb #66b183d7
+# %% ../nbs/18_hard_use.ipynb #aeda64ce
 def _numbers(s, at, L):
     "What mlx-lm's cache hands out for the tokens `at` to `at + L`: their numbers, and its mask (L, n)"
     mask, new = s.seen.make_mask(L, window_size=None, return_array=False), list(range(at, at + L))
@@ -112,14 +112,14 @@ def _numbers(s, at, L):
     if mask is None or isinstance(mask, str): return ids, np.tril(np.ones((L, len(ids)), bool), len(ids) - L) if L > 1 else np.ones((1, len(ids)), bool)
     return ids, np.array(mx.broadcast_to(mask, (*mask.shape[:-2], L, len(ids)))).reshape(L, len(ids))
 
-# %% ../nbs/18_hard_use.ipynb #c9dfe286
+# %% ../nbs/18_hard_use.ipynb #045645cb
 def placed(x, at, theta, rotated):
     "x (H, n, D) with its pairs (i, i + D/2), i < rotated/2, turned by at·theta^(-2i/D) radians, for the positions `at` (n,)"
     P, H = rotated//2, x.shape[-1]//2
     z = (x[..., :P] + 1j*x[..., H:H + P])*np.exp(1j*at[:, None]*theta**(-2*np.arange(P)/x.shape[-1]))
     return np.concatenate([z.real, x[..., P:H], z.imag, x[..., H + P:]], axis=-1)
 
-# %% ../nbs/18_hard_use.ipynb #07f0d423
+# %% ../nbs/18_hard_use.ipynb #05948642
 def answer(s, q, sees):
     "Attention of q (1, Hq, L, D) over the Shadow in float64, with query i seeing the tokens `sees[i]`: (Hq, L, D)"
     k, v = held(s)
@@ -133,7 +133,7 @@ def answer(s, q, sees):
     o = np.einsum('hln,hnd->hld', p/p.sum(-1, keepdims=True), np.repeat(v, G, 0))
     return o@hadamard(s.D) if s.turned else o
 
-# %% ../nbs/18_hard_use.ipynb #0d4e2f74
+# %% ../nbs/18_hard_use.ipynb #b9f37273
 def take_back(s, n):
     "Take the last `n` tokens from the Shadow"
     to = len(s.ids) - n
@@ -149,7 +149,7 @@ def take_back(s, n):
     x = mx.arange(max(1, to)).astype(mx.float32).reshape(1, 1, -1, 1); s.seen.update_and_fetch(x, x)
     if not to: s.seen.trim(1)                                    # mlx-lm's cache, once begun, is never called empty again
 
-# %% ../nbs/18_hard_use.ipynb #b4043ecf
+# %% ../nbs/18_hard_use.ipynb #c5069ebf
 def _swap(s, u, tokens=None):
     "Put `tokens` (default: the fake-quantised ones) into the block that `u` is unsure of; returns what was there"
     b, cut, was, _ = u
@@ -171,7 +171,7 @@ def settle(s, f):
         else: d = e
     return d
 
-# %% ../nbs/18_hard_use.ipynb #43a133de
+# %% ../nbs/18_hard_use.ipynb #59b5986d
 def random_conf(rng, ring=False, shared=False, codec=False):
     "Settings of a packed cache, at random"
     if codec: return codec_conf(rng, ring)
@@ -189,7 +189,7 @@ def _one_tensor(c, rng):
     return dict(bits=(bits,)*2, group_size=(g,)*2, k_axis=c['v_axis'], rotate_v=False, first=rng.choice([0, 1, 4, g - 1]),
                 turns=(rng.choice([10., 1e4, 1e6]), rng.choice([2, 16, 64])))
 
-# %% ../nbs/18_hard_use.ipynb #142fb342
+# %% ../nbs/18_hard_use.ipynb #372a7685
 def k_weight(c, D):
     "The weight (D,) of the keys of a shared cache of the settings `c`"
     return 1 + .5*mx.sin(c['turns'][1]*mx.arange(D))
@@ -202,7 +202,7 @@ def build(c, D=64):
     kw = {k: c[k] for k in ('bits', 'group_size', 'k_axis', 'v_axis', 'fit', 'rotate_v')}
     return PackedRotatingKVCache(c['max_size'], c['keep'], draft=c['draft'], **kw) if c['max_size'] else PackedKVCache(first=c['first'], **kw)
 
-# %% ../nbs/18_hard_use.ipynb #d4019f6c
+# %% ../nbs/18_hard_use.ipynb #c8c1b639
 class Pair:
     "A cache (of one row) and its Shadow, to be treated alike"
     H, G, D = 2, 2, 64
@@ -220,7 +220,7 @@ class Pair:
         self.worst, self.done = max(self.worst, d), self.done + 1
         if not d < 1e-4: raise AssertionError(f"differs by {d:.1e} after {len(self.shadow.ids)} tokens of {self.cache}")
 
-# %% ../nbs/18_hard_use.ipynb #c2c1bf74
+# %% ../nbs/18_hard_use.ipynb #32e65952
 def step(p, n):
     for _ in range(n): p.update(1)
 
@@ -234,7 +234,7 @@ def trim(p, share):
     p.cache.trim(n); take_back(p.shadow, n)
     if p.shadow.ids: peek(p)
 
-# %% ../nbs/18_hard_use.ipynb #c00c7eda
+# %% ../nbs/18_hard_use.ipynb #d218a8b7
 def peek(p):
     "Look without appending: the next query but one sees what the last did"
     q, n, c = p.random(1, p.H*p.G), len(p.shadow.ids), p.conf
@@ -244,7 +244,7 @@ def peek(p):
     o = attend(q, *p.cache.keys_and_values(), scale=p.D**-.5)
     p.note(settle(p.shadow, lambda: np.abs(np.array(o)[0] - answer(p.shadow, q, sees)).max()))
 
-# %% ../nbs/18_hard_use.ipynb #25a525cd
+# %% ../nbs/18_hard_use.ipynb #dda1147e
 def look(p):
     "All that a cache tells about itself"
     c, s, n = p.cache, p.shadow, len(p.shadow.ids)
@@ -260,7 +260,7 @@ def _same_mask(c, theirs, L, window):
     a, b = (x.make_mask(L, window_size=window, return_array=True) for x in (c, theirs))
     if a.shape != b.shape or not mx.array_equal(a, b): raise AssertionError(f"the mask of {L} queries with window {window} differs")
 
-# %% ../nbs/18_hard_use.ipynb #2d53f9ae
+# %% ../nbs/18_hard_use.ipynb #efc1c42e
 def saved(p):
     f = Path(p.folder)/'p.safetensors'
     save_cache(f, [p.cache]); (p.cache,) = load_cache(f)
@@ -272,7 +272,7 @@ def copied(p):
 
 def forked(p): p.cache = fork(p.cache)
 
-# %% ../nbs/18_hard_use.ipynb #05ad576e
+# %% ../nbs/18_hard_use.ipynb #4e77c97d
 def refused(p):
     "Arguments that must be refused, and must change nothing"
     n, ones = len(p.cache.bufs), lambda *shape: mx.ones(shape)
@@ -282,19 +282,19 @@ def refused(p):
         try: p.cache.update_and_fetch(*kv); raise AssertionError(f'took tensors of shapes {[x.shape for x in kv]}')
         except ValueError: pass
 
-# %% ../nbs/18_hard_use.ipynb #e502e15e
+# %% ../nbs/18_hard_use.ipynb #e7f1ec7a
 OPS = dict(update=lambda p, x: p.update(1 + x % 150), step=lambda p, x: step(p, 1 + x % 40), trim=lambda p, x: trim(p, (x % 1000)/1000),
            trim_few=lambda p, x: trim(p, (x % 1000)/1000*min(1, 16/max(1, p.cache.max_trim))), save=lambda p, x: saved(p), copy=lambda p, x: copied(p),
            fork=lambda p, x: forked(p), refuse=lambda p, x: refused(p), look=lambda p, x: look(p))
 
-# %% ../nbs/18_hard_use.ipynb #26ffb021
+# %% ../nbs/18_hard_use.ipynb #8a937259
 def run_program(ops, conf_seed, ring=False, folder=None, shared=False, codec=False):
     "Run `ops`, pairs (name, number), on a cache of random settings and its Shadow; the largest difference. AssertionError if they differ"
     p = Pair(random_conf(random.Random(conf_seed), ring, shared, codec), conf_seed, folder or tempfile.gettempdir())
     for name, x in ops: OPS[name](p, x)
     return p.worst, p.done
 
-# %% ../nbs/18_hard_use.ipynb #d44e25de
+# %% ../nbs/18_hard_use.ipynb #369a75d3
 def _settings(examples, seed=None):
     from hypothesis import settings, HealthCheck, Phase
     return settings(max_examples=examples, deadline=None, database=None, derandomize=seed is None, print_blob=False, report_multiple_bugs=False, suppress_health_check=list(HealthCheck))
@@ -303,7 +303,7 @@ def _programs(names, most):
     from hypothesis import strategies as st
     return st.lists(st.tuples(st.sampled_from(sorted(names)), st.integers(0, 10**6)), min_size=1, max_size=most)
 
-# %% ../nbs/18_hard_use.ipynb #599031e5
+# %% ../nbs/18_hard_use.ipynb #ac9ba852
 def fuzz(run, names, examples, seed=None, most=12, **kw):
     """Run `run(program, number, **kw)` on `examples` random programs of at most `most` operations out of `names`.
     Without `seed` always the same ones. Returns (programs, comparisons, largest difference); raises with the shortest program that fails."""
@@ -320,10 +320,10 @@ def fuzz(run, names, examples, seed=None, most=12, **kw):
         _settings(examples, seed)(test)()
     return programs[0], count[0], float(worst[0])
 
-# %% ../nbs/18_hard_use.ipynb #778bb9f2
+# %% ../nbs/18_hard_use.ipynb #11a538ae
 KINDS = {'growing': {}, 'rotating': dict(ring=True), 'shared': dict(shared=True)}
 
-# %% ../nbs/18_hard_use.ipynb #4dc34848
+# %% ../nbs/18_hard_use.ipynb #a5ff60c3
 def codec_conf(rng, ring=False):
     "Settings of a CodecKVCache, at random; `rotate_v` and `group_size` only so that a Shadow finds them"
     c = dict(codec=rng.choice(sorted(CODECS)), first=rng.choice([0, 1, 4, 70]), recent=rng.choice([0, 0, 1, 5, 40]), block=rng.choice([1, 2, 7, 32, 64, 64]),
@@ -344,7 +344,7 @@ def held_coded(s):
 
 CODED = {'codecs, growing': dict(codec=True), 'codecs, bounded': dict(codec=True, ring=True)}
 
-# %% ../nbs/18_hard_use.ipynb #a36ef089
+# %% ../nbs/18_hard_use.ipynb #e0862748
 class Group:
     "A batched cache and a Shadow for each of its rows"
     H, G, D = 2, 2, 64
@@ -358,7 +358,7 @@ class Group:
         self.worst, self.done = max(self.worst, d), self.done + 1
         if not d < 1e-4: raise AssertionError(f"differs by {d:.1e} in {self.cache}")
 
-# %% ../nbs/18_hard_use.ipynb #630e9738
+# %% ../nbs/18_hard_use.ipynb #8c465848
 @patch
 def update(self:Group, L, spans=None):
     "Append L random tokens a row, of which row i has those in `spans[i]`, and compare every row's answers"
@@ -371,7 +371,7 @@ def update(self:Group, L, spans=None):
         sees = see(s, [x[i:i+1, :, a:b] for x in kv])
         self.note(settle(s, lambda: np.abs(o[i, :, a:b] - answer(s, q[i:i+1, :, a:b], sees)).max()))
 
-# %% ../nbs/18_hard_use.ipynb #84469df1
+# %% ../nbs/18_hard_use.ipynb #377c1c0c
 def left(p, x):
     "Left padding, while the batch is empty"
     if not p.cache.empty(): return
@@ -381,7 +381,7 @@ def left(p, x):
         spans = [(min(n, L), L) for n in pads]; pads = [n - a for n, (a, _) in zip(pads, spans)]
         p.update(L, spans)
 
-# %% ../nbs/18_hard_use.ipynb #d08c0252
+# %% ../nbs/18_hard_use.ipynb #0b1dfdd5
 def right(p, x):
     "Prompts of different lengths, padded on the right, read in two chunks"
     r = random.Random(x); lens = [r.randrange(0, 120) for _ in p.rows]
@@ -392,25 +392,25 @@ def right(p, x):
         if b > a: p.update(b - a, [(0, min(max(n - a, 0), b - a)) for n in lens])
     p.cache.finalize()
 
-# %% ../nbs/18_hard_use.ipynb #e9e5ccd0
+# %% ../nbs/18_hard_use.ipynb #8a0095b5
 def leave_batch(p, x):
     r = random.Random(x); keep = r.sample(range(len(p.rows)), r.randrange(1, len(p.rows) + 1))
     p.cache.filter(keep); p.rows = [p.rows[i] for i in keep]
 
-# %% ../nbs/18_hard_use.ipynb #1eb69273
+# %% ../nbs/18_hard_use.ipynb #d35b676e
 def join_batch(p, x):
     if len(p.rows) > 4: return
     other = Group(p.conf, x, 1 + x % 2, p.folder)
     for name, n in ((['right', 'steps', 'left'][x % 3], x), ('steps', x//7)): GROUP_OPS[name](other, n)
     p.cache.extend(other.cache); p.rows += other.rows; p.done += other.done
 
-# %% ../nbs/18_hard_use.ipynb #e591bcf9
+# %% ../nbs/18_hard_use.ipynb #ef6d037c
 def apart(p, x):
     "Take the batch apart and put it together in another order"
     order = random.Random(x).sample(range(len(p.rows)), len(p.rows))
     p.cache = type(p.cache).merge([p.cache.extract(i) for i in order]); p.rows = [p.rows[i] for i in order]
 
-# %% ../nbs/18_hard_use.ipynb #d68ddf7e
+# %% ../nbs/18_hard_use.ipynb #0ffbb43d
 def alone(p, x):
     "A row taken out goes on by itself, and the batch does not notice"
     i = x % len(p.rows)
@@ -418,7 +418,7 @@ def alone(p, x):
     one.cache, one.shadow = p.cache.extract(i), copy.deepcopy(p.rows[i])
     one.update(1 + x % 70); p.done += one.done
 
-# %% ../nbs/18_hard_use.ipynb #6d706e58
+# %% ../nbs/18_hard_use.ipynb #c30abe3b
 def trim_all(p, x):
     n = math.floor(min(1, 1.2*(x % 1000)/1000)*min(p.cache.max_trim, 90))
     try: p.cache.trim(p.cache.max_trim + 1); raise AssertionError('trim took back what it had not')
@@ -437,11 +437,11 @@ def look_all(p):
     if (c.nbytes > 0) != begun: raise AssertionError(f"{c.nbytes} bytes for {ns} tokens")
     if c.last and c.keys_and_values() is not c.last: raise AssertionError('keys_and_values are not those of the last update')
 
-# %% ../nbs/18_hard_use.ipynb #2bcdf08d
+# %% ../nbs/18_hard_use.ipynb #f49d9261
 GROUP_OPS = dict(update=lambda p, x: p.update(1 + x % 90), steps=lambda p, x: [p.update(1) for _ in range(1 + x % 30)], left=left, right=right, leave=leave_batch, join=join_batch,
                  apart=apart, alone=alone, trim=trim_all, save=lambda p, x: saved(p), copy=lambda p, x: setattr(p, 'cache', copy.deepcopy(p.cache)), look=lambda p, x: look_all(p))
 
-# %% ../nbs/18_hard_use.ipynb #47b0b8f6
+# %% ../nbs/18_hard_use.ipynb #a5df51cd
 def run_batch(ops, number, ring=False, folder=None, shared=False):
     "`run_program` for a batch"
     r = random.Random(number)
@@ -449,7 +449,7 @@ def run_batch(ops, number, ring=False, folder=None, shared=False):
     for name, x in ops: GROUP_OPS[name](p, x)
     return p.worst, p.done
 
-# %% ../nbs/18_hard_use.ipynb #2172f0b3
+# %% ../nbs/18_hard_use.ipynb #dc127985
 def protocol():
     "The public methods and properties of mlx-lm's caches: (of those for one sequence, of those for batches)"
     members = lambda *cs: {n for c in cs for n in dir(c) if n[0] != '_' and (callable(x := getattr(c, n)) or isinstance(x, property))} | {'offset'}
@@ -460,7 +460,7 @@ def kind_of(c):
     if isinstance(c, BatchPackedKVCache): return 'batch of ' + kind_of((c.rows or [c.stack.like])[0])
     return 'shared' if isinstance(c, PackedSharedKVCache) else 'rotating' if c.max_size else 'growing'
 
-# %% ../nbs/18_hard_use.ipynb #e034979b
+# %% ../nbs/18_hard_use.ipynb #2d5546e4
 def _counting(f, name, counts, depth):
     "`f`, a method, counted where no other counted one is running"
     def called(x, *args, **kw):
@@ -473,7 +473,7 @@ def _counting(f, name, counts, depth):
         return out
     return called
 
-# %% ../nbs/18_hard_use.ipynb #6b078a3d
+# %% ../nbs/18_hard_use.ipynb #1be8f9c0
 def _counted(x, *how):
     "The method, class method or property `x` of a class, counted"
     if isinstance(x, property): return property(_counting(x.fget, *how), x.fset, doc=x.__doc__)
@@ -491,7 +491,7 @@ def count_calls(f):
         for cls, name, x in old: setattr(cls, name, x)
     return counts
 
-# %% ../nbs/18_hard_use.ipynb #3946ae61
+# %% ../nbs/18_hard_use.ipynb #39530f6a
 _layers = ['sliding_attention', 'full_attention']*2
 _four = dict(num_hidden_layers=4, layer_types=_layers, sliding_window=40, vocab_size_per_layer_input=97)
 ZOO = dict(llama={}, llama_window=dict(layer_types=_layers[:2], sliding_window=48), qwen3={}, gemma2=dict(attn_logit_softcapping=5.),
@@ -508,7 +508,7 @@ ZOO = dict(llama={}, llama_window=dict(layer_types=_layers[:2], sliding_window=4
         linear_conv_kernel_dim=4, num_experts=2, num_experts_per_tok=1, decoder_sparse_step=1, shared_expert_intermediate_size=32, mlp_only_layers=[],
         moe_intermediate_size=32, partial_rotary_factor=.5, norm_topk_prob=True))
 
-# %% ../nbs/18_hard_use.ipynb #de5e4a69
+# %% ../nbs/18_hard_use.ipynb #8640f71c
 _small = dict(hidden_size=64, num_hidden_layers=2, intermediate_size=96, num_attention_heads=4, num_key_value_heads=2, head_dim=64,
               vocab_size=97, rms_norm_eps=1e-5, max_position_embeddings=4096, tie_word_embeddings=True, rope_theta=1e4)
 
@@ -523,7 +523,7 @@ def zoo_model(name, seed=3, spread=.1, **more):
     model.update(tree_map_with_path(scale, model.parameters())); mx.eval(model.parameters())
     return model.eval()
 
-# %% ../nbs/18_hard_use.ipynb #4edb4c72
+# %% ../nbs/18_hard_use.ipynb #6998b391
 def _tape(c):
     "Let the batched cache `c` note the real tokens of each row"
     c.tape, f = [[] for _ in c.left], c.update_and_fetch
@@ -543,7 +543,7 @@ def _replay(c, tape):
         return f(*theirs)
     c.update_and_fetch = stored
 
-# %% ../nbs/18_hard_use.ipynb #bb87b370
+# %% ../nbs/18_hard_use.ipynb #8eda2fad
 def batch_against_alone(model, lens=(90, 37, 150), chunk=64, steps=12, seed=0):
     "The largest difference of a logit between rows in a batch and alone, on the batch's keys and values"
     r, B = np.random.default_rng(seed), len(lens)
@@ -574,7 +574,7 @@ def _alone(model, solo, batch, packed, ids, lens, chunk, got):
         apart = max([apart, *(cache[j].apart for j in packed)])
     return worst, apart
 
-# %% ../nbs/18_hard_use.ipynb #b5642144
+# %% ../nbs/18_hard_use.ipynb #93dee9db
 _latent = dict(vocab_size=97, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=4, kv_lora_rank=32, q_lora_rank=None,
                qk_rope_head_dim=32, v_head_dim=32, qk_nope_head_dim=32)
 _mamba = dict(vocab_size=97, hidden_size=64, intermediate_size=128, state_size=16, num_hidden_layers=2, conv_kernel=4, use_bias=False, use_conv_bias=True, time_step_rank=4)
@@ -588,7 +588,7 @@ OTHERS = dict(
     minicpm3=_latent | dict(model_type='minicpm3', q_lora_rank=32, dim_model_base=64, rms_norm_eps=1e-5, scale_depth=1.4, scale_emb=1, max_position_embeddings=4096,
                              rope_scaling=dict(short_factor=[1.]*16, long_factor=[1.]*16, original_max_position_embeddings=4096)))
 
-# %% ../nbs/18_hard_use.ipynb #cf1e0e65
+# %% ../nbs/18_hard_use.ipynb #fd8fe6bb
 def falls_back(name):
     "What becomes of a model of OTHERS: the kinds of its caches, or the refusal; what a warning said; and whether it runs with kv='fp16'"
     m = importlib.import_module(f'mlx_lm.models.{name}')
@@ -600,7 +600,7 @@ def falls_back(name):
     o = model(mx.array([[1, 2, 3]]), cache=make_prompt_cache(model, kv='fp16'))
     return what, ' '.join(str(w.message) for w in said), bool(mx.isfinite(o).all().item())
 
-# %% ../nbs/18_hard_use.ipynb #88d15670
+# %% ../nbs/18_hard_use.ipynb #e733d137
 def rounds(n=50, tokens=600):
     "MLX's memory in bytes after each of `n` rounds of filling, forking, batching and dropping a cache"
     out = []
@@ -611,7 +611,7 @@ def rounds(n=50, tokens=600):
         out.append(mx.get_active_memory())
     return out
 
-# %% ../nbs/18_hard_use.ipynb #0d775546
+# %% ../nbs/18_hard_use.ipynb #93486823
 def accident(model, ids, at, exc=KeyboardInterrupt, chunk=32):
     """Read `ids`, with `exc` raised in the last layer at chunk `at`; level the layers, read the rest.
     Returns the largest difference of the last logits to those of a quiet run."""
@@ -631,7 +631,7 @@ def accident(model, ids, at, exc=KeyboardInterrupt, chunk=32):
     for c in cache: c.trim(c.offset - held)
     return mx.abs(read(cache, held) - quiet).max().item()
 
-# %% ../nbs/18_hard_use.ipynb #19b78050
+# %% ../nbs/18_hard_use.ipynb #d2bd8edc
 def two_threads(models, ids, steps=30):
     "Greedy tokens of each model in `models`, run in threads at the same time and one after the other: (at once, in turn)"
     from concurrent.futures import ThreadPoolExecutor
@@ -646,7 +646,7 @@ def two_threads(models, ids, steps=30):
     with ThreadPoolExecutor(len(models)) as pool: at_once = list(pool.map(threaded, models))
     return at_once, [run(m) for m in models]
 
-# %% ../nbs/18_hard_use.ipynb #cffb738c
+# %% ../nbs/18_hard_use.ipynb #026bfdc2
 def long_talk(model, turns, overflow, seed=0):
     """A `Chat` of `turns` turns of random lengths under the policy `overflow`; cleared where the context is full. Returns a dict:
     tokens said, times full, turns dropped, most tokens held, and the most memory in bytes in the second and in the last quarter."""
@@ -661,7 +661,7 @@ def long_talk(model, turns, overflow, seed=0):
     q = turns//4
     return dict(said=said, full=full, dropped=dropped, most=most, memory=(max(memory[q:2*q]), max(memory[-q:])))
 
-# %% ../nbs/18_hard_use.ipynb #d1485e4e
+# %% ../nbs/18_hard_use.ipynb #1bd289d1
 def long_chat(model, turns, limit=512, ring=False, seed=0):
     """A chat of `turns` turns of random lengths. `ring`: caches that forget all but `limit` tokens; else the oldest messages are
     dropped when `limit` is near. Returns (tokens read and written, most tokens held, memory in bytes at a quarter and at the end)."""
@@ -685,7 +685,7 @@ def long_chat(model, turns, limit=512, ring=False, seed=0):
         most = max(most, cache[0].size()); memory.append(mx.get_active_memory())
     return total, most, (memory[len(memory)//4], memory[-1])
 
-# %% ../nbs/18_hard_use.ipynb #f62327f6
+# %% ../nbs/18_hard_use.ipynb #129488c8
 SANITIZE = """
 import ctypes, sys, numpy as np, turboquant, mlx.core as mx; mx.set_default_device(mx.cpu)
 from turboquant.core import random_call, check, sdpa_oracle
@@ -702,7 +702,7 @@ for i in range(int(sys.argv[1])):
 print('calls', int(sys.argv[1]), 'worst', worst)
 """
 
-# %% ../nbs/18_hard_use.ipynb #815ad065
+# %% ../nbs/18_hard_use.ipynb #5b215c02
 def sanitize(calls=300, seed=0):
     "Run the C++ text under AddressSanitizer and UBSan on random calls: (ok, what it said); None where there is no such compiler"
     import shutil
@@ -714,7 +714,7 @@ def sanitize(calls=300, seed=0):
     r = subprocess.run([sys.executable, '-c', SANITIZE, str(calls), str(seed)], capture_output=True, text=True, env=env)
     return r.returncode == 0, (r.stdout + r.stderr)[-3000:]
 
-# %% ../nbs/18_hard_use.ipynb #2dbb4d9f
+# %% ../nbs/18_hard_use.ipynb #0d475c86
 def _mutant(toks, rng):
     "A piece of the list of tokens with one to four of them changed"
     a = rng.randrange(len(toks)); t = [str(x) for x in toks[a:a + rng.randrange(5, 400)]]
@@ -726,7 +726,7 @@ def _mutant(toks, rng):
         else: t[k], t[j] = t[j], t[k]
     return ''.join(t)
 
-# %% ../nbs/18_hard_use.ipynb #ac2dacc0
+# %% ../nbs/18_hard_use.ipynb #273789ee
 def fuzz_parser(n, seed=0):
     "What the simulator's rewriter does with `n` damaged pieces of the kernel: {outcome: how often}, and a text for each exception"
     from turboquant import simulator as sim
@@ -741,7 +741,7 @@ def fuzz_parser(n, seed=0):
         out[what] = out.get(what, 0) + 1
     return out, texts
 
-# %% ../nbs/18_hard_use.ipynb #14afdb4b
+# %% ../nbs/18_hard_use.ipynb #5de11e18
 def _corrupt(folder, each, rng):
     "Files hit at random in each of their parts: {part: (tried, refused)}"
     f, c = Path(folder)/'c.safetensors', PackedKVCache()
@@ -760,7 +760,7 @@ def _corrupt(folder, each, rng):
         out[f'file damaged: {name}'] = (each, n)
     return out
 
-# %% ../nbs/18_hard_use.ipynb #a697f1f1
+# %% ../nbs/18_hard_use.ipynb #b29926ef
 FILL = """
 import sys, resource, signal, turboquant, mlx.core as mx; mx.set_default_device(mx.cpu)
 from turboquant.save import save_cache, load_cache; from turboquant.kv_cache import PackedKVCache
@@ -775,13 +775,13 @@ for i in range(tries):
 print(good)
 """
 
-# %% ../nbs/18_hard_use.ipynb #d546eacd
+# %% ../nbs/18_hard_use.ipynb #6b3bb133
 def _disk_full(folder, tries):
     "Saves that run out of room after each share of the file: (tried, refused with the old file whole)"
     r = subprocess.run([sys.executable, '-c', FILL, str(Path(folder)/'f.safetensors'), str(tries)], capture_output=True, text=True)
     return tries, int(r.stdout or 0)
 
-# %% ../nbs/18_hard_use.ipynb #7327b0e7
+# %% ../nbs/18_hard_use.ipynb #708020a6
 def _small_disk(folder):
     "The same on a disk of 200 kB that is really full, where one may be mounted: (tried, survived), or None"
     d = Path(folder)/'disk'; d.mkdir(exist_ok=True)
@@ -794,7 +794,7 @@ def _small_disk(folder):
         except OSError as e: return 1, int('takes' in str(e) and load_cache(d/'c.safetensors')[0].offset == 100 and len(list(d.iterdir())) == 1)
     finally: subprocess.run(['umount', str(d)])
 
-# %% ../nbs/18_hard_use.ipynb #8927d3e8
+# %% ../nbs/18_hard_use.ipynb #23a5fded
 def _garbled(rng, n):
     "`n` chat requests with some bytes changed, doubled or left out"
     good = json.dumps(dict(messages=[dict(role='user', content='hello there')], max_tokens=3, temperature=0.5, stop=['x'], stream=False)).encode()
@@ -807,7 +807,7 @@ def _garbled(rng, n):
             else: b[at:at] = b[at:at + rng.randrange(1, 8)]
         yield bytes(b)
 
-# %% ../nbs/18_hard_use.ipynb #b77379bd
+# %% ../nbs/18_hard_use.ipynb #bfc83773
 _VALUES = [None, None, True, 0, 1, -1, 2, .5, 1e-300, 1e300, 10**30, 10**400, math.nan, '1', '', 'x'*2000, [], [1], ['a'], {}, {'5': 1}, {'5': 10**400}, {'x': None}]
 _SETTINGS = '''max_completion_tokens temperature top_p top_k min_p xtc_probability xtc_threshold repetition_penalty repetition_context_size presence_penalty
     presence_context_size frequency_penalty frequency_context_size logit_bias logprobs top_logprobs seed stop stream stream_options chat_template_kwargs n tools
@@ -830,7 +830,7 @@ def _odd_settings(url, rng, n):
     finally: end.set(); t.join()
     return (n, good), (len(same), sum(same))
 
-# %% ../nbs/18_hard_use.ipynb #9869bcbf
+# %% ../nbs/18_hard_use.ipynb #88698610
 def _rude(url, rng, leaves, garbled, big, at_once=64):
     "What clients do to a server: {what: (tried, answered as it should)}"
     out = {}
@@ -853,7 +853,7 @@ def _at_once(url, n):
     ask = lambda i: post(url, dict(messages=[dict(role='user', content='x'*(1 + 7*i % 300))], max_tokens=4))[0]
     with ThreadPoolExecutor(n) as pool: return sum(s == 200 for s in pool.map(ask, range(n)))
 
-# %% ../nbs/18_hard_use.ipynb #da7c282d
+# %% ../nbs/18_hard_use.ipynb #4b9b106f
 def _endless_prompt(big):
     "A prompt of `big` bytes into turboquant-generate: (1, refused with a reason)"
     p = subprocess.Popen([sys.executable, '-m', 'turboquant.generate'], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -870,7 +870,7 @@ def _talks(turns):
     r = {o: long_talk(model, turns, o) for o in OVERFLOW}
     return {f'turns of a chat, overflow {o}': (turns, turns*(x['most'] <= 512 and x['memory'][1] <= 1.1*x['memory'][0])) for o, x in r.items()}
 
-# %% ../nbs/18_hard_use.ipynb #737dd166
+# %% ../nbs/18_hard_use.ipynb #89a5ec5c
 def ordeals(folder, kills=100, each=1000, fills=40, leaves=50, garbled=500, big=1e9, seed=0, turns=2000):
     "What was tried and what survived: {what: (tried, survived)}"
     rng, model = random.Random(seed), zoo_model('llama', spread=.3)
@@ -881,7 +881,7 @@ def ordeals(folder, kills=100, each=1000, fills=40, leaves=50, garbled=500, big=
     if big > 3e8: out[f'a prompt of {big:.0e} bytes on standard input'] = _endless_prompt(big)
     return out | _talks(turns)
 
-# %% ../nbs/18_hard_use.ipynb #57ecf60a
+# %% ../nbs/18_hard_use.ipynb #cb690a44
 def batch_speed(B=16, tokens=512, steps=4):
     """Milliseconds of a decode step of `B` rows with `tokens` tokens each, SmolLM2: in a stack, row by row, on mlx-lm's batch,
     and `B` times a single row"""
@@ -899,7 +899,7 @@ def batch_speed(B=16, tokens=512, steps=4):
     try: return out | dict(row_by_row=ms(merged(ours), B))
     finally: BatchPackedKVCache._can_step = can
 
-# %% ../nbs/18_hard_use.ipynb #40ff202b
+# %% ../nbs/18_hard_use.ipynb #764bfe39
 def fuzz_all(examples, seed=None, calls=300):
     "All fuzzers: {what: (programs, comparisons, largest difference)} and the sanitizers' word"
     out, start = {}, time.monotonic()
@@ -915,7 +915,7 @@ def fuzz_all(examples, seed=None, calls=300):
     if ok and not ok[0]: raise AssertionError(ok[1])
     return out | dict(seconds=round(time.monotonic() - start))
 
-# %% ../nbs/18_hard_use.ipynb #bf0d8788
+# %% ../nbs/18_hard_use.ipynb #b75a560a
 def main(argv=None):
     "python -m turboquant.fuzz {fuzz,load,ordeals,chat,speed}: the long runs; prints JSON"
     p = argparse.ArgumentParser(prog='turboquant.fuzz', description=main.__doc__)
@@ -939,7 +939,7 @@ def main(argv=None):
 
 if __name__ == '__main__' and '__file__' in globals(): sys.exit(main())          # as a module, not in the notebook
 
-# %% ../nbs/18_hard_use.ipynb #88e17efb
+# %% ../nbs/18_hard_use.ipynb #9c317d9e
 def stored():
     "The stored results of the long runs: a dict"
     import importlib.resources

@@ -17,7 +17,7 @@ from mlx_lm.models.base import create_causal_mask
 # %% ../nbs/11c_batch.ipynb #09fa056d
 from .packing import Packed
 from .core import sdpa_int4
-from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedBuffer, PackedKeys, PackedValues, Causal, attend, turn
+from .kv_cache import PackedKVCache, PackedRotatingKVCache, PackedBuffer, PackedKeys, PackedValues, Causal, attend, turn, whole, written
 from .shared import PackedSharedKVCache, SharedKeys, SharedValues, sdpa_int4_shared, turn_table, _angle, _turn
 
 # %% ../nbs/11c_batch.ipynb #ea5ff09d
@@ -67,14 +67,11 @@ def _checked(rows):
 @patch
 def _spans(self:BatchPackedKVCache, L):
     "For each row which of the next `L` tokens are real; counts them as seen"
-    out = []
-    for i, left in enumerate(self.left):
-        a = min(left, L)
-        b = L if self.todo is None else min(L, a + self.todo[i])
-        self.left[i] -= a
-        if self.todo is not None: self.todo[i] -= b - a
-        out.append((a, b))
-    return out
+    begin = [min(left, L) for left in self.left]
+    end = [L]*len(begin) if self.todo is None else [min(L, a + n) for a, n in zip(begin, self.todo)]
+    self.left = [n - a for n, a in zip(self.left, begin)]
+    if self.todo is not None: self.todo = [n - b + a for n, a, b in zip(self.todo, begin, end)]
+    return list(zip(begin, end))
 
 # %% ../nbs/11c_batch.ipynb #fc582815
 class _Batch:
@@ -109,6 +106,7 @@ def update_and_fetch(self:BatchPackedKVCache, keys, values):
 
 # %% ../nbs/11c_batch.ipynb #873295e7
 @patch
+@whole
 def _take(self:BatchPackedKVCache, *kv):
     "Check, append, and return the handles"
     if self.stack: self.stack.like._check(*kv)
@@ -125,6 +123,13 @@ def _spread(self:BatchPackedKVCache, *kv):
     for i, (r, (a, b)) in enumerate(zip(self.rows, spans)):
         pairs.append(r.update_and_fetch(*(x[i:i+1, :, a:b] for x in kv)) if b > a else None)
     return self._handles(pairs, spans, olds, kv)
+
+# %% ../nbs/11c_batch.ipynb #4b2123cd
+@patch
+def _parts(self:BatchPackedKVCache):
+    "The objects that a change to this batch may change"
+    inner = [self.stack, *self.stack.like._parts()] if self.stack else [p for r in self.rows for p in r._parts()]
+    return self, *inner
 
 # %% ../nbs/11c_batch.ipynb #1955089e
 @patch
@@ -243,6 +248,7 @@ def extract(self:BatchPackedKVCache, idx):
 
 # %% ../nbs/11c_batch.ipynb #d97a5584
 @patch
+@whole
 def filter(self:BatchPackedKVCache, batch_indices):
     "Keep the rows `batch_indices`, in that order"
     keep = batch_indices.tolist() if isinstance(batch_indices, mx.array) else list(batch_indices)
@@ -255,6 +261,7 @@ def filter(self:BatchPackedKVCache, batch_indices):
 
 # %% ../nbs/11c_batch.ipynb #555dfc1e
 @patch
+@whole
 def extend(self:BatchPackedKVCache, other):
     "Append the rows of the batch `other`, which stays as it is"
     if not isinstance(other, BatchPackedKVCache): _fail('other', f"a {type(other).__name__}", "a BatchPackedKVCache")
@@ -262,7 +269,7 @@ def extend(self:BatchPackedKVCache, other):
     _match('other', *(b.stack.like if b.stack else max(b.rows, key=lambda r: not r.empty()) for b in (self, other)))
     if self.stack and other._can_step(): self.stack.extend(other.stack or type(self.stack)(other.rows))
     else: self._unstack(); self.rows = _checked(self.rows + [other.extract(i) for i in range(len(other.left))])
-    self.left += other.left
+    self.left = self.left + other.left
     self.version += 1; self.last = None
 
 # %% ../nbs/11c_batch.ipynb #76bd7d7b
@@ -278,6 +285,7 @@ def is_trimmable(self:BatchPackedKVCache): return all(r.is_trimmable() for r in 
 def _each(self:BatchPackedKVCache): return [self.stack.row(i) for i in range(len(self.left))] if self.stack else self.rows
 
 @patch
+@whole
 def trim(self:BatchPackedKVCache, n):
     "Take back the last `n` tokens of every row and return `n`; ValueError, with nothing changed, when one has fewer"
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= self.max_trim: _fail('n', repr(n), f"0 to {self.max_trim}")
@@ -383,33 +391,38 @@ def row(self:_Stack, i):
 def step(self:_Stack, kv):
     "Append one 16-bit token a row: `kv` is (B, H, 1, D), for keys and values each"
     at = self.rest
-    for w, x in zip(self.wait, kv):
-        if min(at) == max(at): w[:, :, at[0]:at[0] + 1] = x
-        else: w[mx.arange(len(at)), :, mx.array(at)] = x[:, :, 0]
+    def put(w, x):
+        if min(at) == max(at): return written(w, at[0], x)
+        w = copy.copy(w); w[mx.arange(len(at)), :, mx.array(at)] = x[:, :, 0]
+        return w
+    self.wait = [put(w, x) for w, x in zip(self.wait, kv)]
     self.rest = [n + 1 for n in at]
     for i, n in enumerate(self.rest):
         if n == self.g: self._close(i)
 
 # %% ../nbs/11c_batch.ipynb #494732dc
+def _with(xs, i, x): return [*xs[:i], x, *xs[i+1:]]
+
+def _row(a, i, x, at=0):
+    "`a` with `x` (1, H, n, D) in row `i`, from slot `at` on; `a` itself stays what it was"
+    a = copy.copy(a)
+    a[i:i+1, :, at:at + x.shape[2]] = x
+    return a
+
 @patch
 def _close(self:_Stack, i):
     "Pack row `i`'s waiting block"
     one, at, g = self.like, self.packed[i], self.g
     one.packed, one.first = at, None
     blocks = one._pack([w[i:i+1] for w in self.wait])
-    if one.first: self.held[i] = self.F; self._first(i, one.first)
+    if one.first: self.held = _with(self.held, i, self.F); self.first = [_row(f, i, x) for f, x in zip(self.first, one.first)]
     one._room(at + g)
     for b, x in zip(self.bufs, blocks):
         slot = at % b.size if self.max_size else at
-        for a, y, u in zip(b.p[:3], x[:3], (1, b.unit, b.unit)): a[i:i+1, :, slot//u:(slot + g)//u] = y
-    for old, w in zip(self.before, self.wait): old[i:i+1] = w[i:i+1]
-    self.packed[i], self.rest[i] = at + g, 0
-    self.exact[i] = max(self.exact[i], at)
-    if self.max_size: self.lost[i] = max(self.lost[i], at + g - one.capacity)
-
-@patch
-def _first(self:_Stack, i, kv):
-    for f, x in zip(self.first, kv): f[i:i+1] = x
+        b.p = Packed(*(_row(a, i, y, slot//u) for a, y, u in zip(b.p[:3], x[:3], (1, b.unit, b.unit))), b.axis)
+    self.before = [_row(old, i, w[i:i+1]) for old, w in zip(self.before, self.wait)]
+    for n, x in (('packed', at + g), ('rest', 0), ('exact', max(self.exact[i], at))): setattr(self, n, _with(getattr(self, n), i, x))
+    if self.max_size: self.lost = _with(self.lost, i, max(self.lost[i], at + g - one.capacity))
 
 # %% ../nbs/11c_batch.ipynb #e4b0cd24
 @patch
@@ -453,8 +466,8 @@ def attend(self:_Stack, q, mask, *, scale, sinks=None, softcap=None):
 def _arrays(self:_Stack, f, *others):
     "Replace every array by `f` of it and those of `others`"
     lists = lambda s: (s.wait, s.before, s.first or ())
-    for mine, *theirs in zip(lists(self), *map(lists, others)):
-        for j in range(len(mine)): mine[j] = f(mine[j], *(t[j] for t in theirs))
+    new = [[f(*xs) for xs in zip(*all_)] for all_ in zip(lists(self), *map(lists, others))]
+    self.wait, self.before, self.first = new[0], new[1], new[2] or self.first
     for j, b in enumerate(self.bufs):
         b.p = Packed(*(f(b.p[i], *(o.bufs[j].p[i] for o in others)) for i in range(3)), b.axis)
 

@@ -19,7 +19,7 @@ from mlx.utils import tree_map
 # %% ../nbs/11a_codec_cache.ipynb #93264ef1
 from .codec import Codec, attend_state, cut, state_ops, tokens
 from .core import FLOATS
-from .kv_cache import Causal, PackedKeys, PackedKVCache, PackedValues, _fail, _half, _up
+from .kv_cache import Causal, PackedKeys, PackedKVCache, PackedValues, whole, written, _fail, _half, _up
 from .online_softmax import M0, State, finish, merge
 from .polarquant import PolarQuant
 from .qjl import QJL, Split, outliers
@@ -104,7 +104,7 @@ def append(self:CodeBuffer, c, needed=0):
         used = self.end - start + n
         self._move(start, _up(used + used//16, self.step))
         have = self.end - self.base
-    for a, b in zip(self.c, c): a[:, :, have:have + n] = b
+    self.c = type(self.c)(*(written(a, have, b) for a, b in zip(self.c, c)))
     self.end += n
 
 # %% ../nbs/11a_codec_cache.ipynb #bfa5dae7
@@ -284,8 +284,7 @@ def tail(self:CodecKVCache):
 @patch
 def _begin(self:CodecKVCache, kv):
     self.dtype, self.shapes = kv[0].dtype, [(*x.shape[:2], x.shape[3]) for x in kv]
-    for i, x in enumerate(kv):
-        if isinstance(self.codecs[i], str): self.codecs[i] = make(self.codecs[i], x.shape[3], self.seed + 10*i, i == 1, x)
+    self.codecs = [make(c, x.shape[3], self.seed + 10*i, i == 1, x) if isinstance(c, str) else c for i, (c, x) in enumerate(zip(self.codecs, kv))]
 
 # %% ../nbs/11a_codec_cache.ipynb #91477d5f
 @patch
@@ -307,7 +306,7 @@ def _put(self:CodecKVCache, kv, n, m=0):
     if self.halves is None:
         size = self.nfirst + self.nrecent + self.g
         self.halves = [mx.zeros((*x.shape[:2], size, x.shape[3]), dtype=x.dtype) for x in kv]
-    for h, x in zip(self.halves, kv): h[:, :, at:at + n] = x
+    self.halves = [written(h, at, x) for h, x in zip(self.halves, kv)]
     self.held += m; self.rest += n - m
 
 # %% ../nbs/11a_codec_cache.ipynb #a099b123
@@ -332,8 +331,7 @@ def _append_few(self:CodecKVCache, kv, L, m, n, needed):
     F, end = self.nfirst, self.nfirst + self.rest
     self._encode(self._slots(F, F + n), needed)
     self.rest -= n
-    if self.rest:
-        for h in self.halves: h[:, :, F:F + self.rest] = h[:, :, F + n:end]
+    if self.rest: self.halves = [written(h, F, h[:, :, F + n:end]) for h in self.halves]
 
 # %% ../nbs/11a_codec_cache.ipynb #a9d1c67f
 @patch
@@ -364,6 +362,7 @@ def _update(self:CodecKVCache, kv):
 
 # %% ../nbs/11a_codec_cache.ipynb #940c6f73
 @patch
+@whole
 def update_and_fetch(self:CodecKVCache, keys, values):
     """Append `keys` (B, H, L, Dk) and `values` (B, H, L, Dv); returns the handles that the L new queries attend to.
     ValueError for shapes or dtypes that do not fit each other or what is stored."""
@@ -410,6 +409,7 @@ def is_trimmable(self:CodecKVCache): return self.max_trim > 0 or self.offset == 
 
 # %% ../nbs/11a_codec_cache.ipynb #7780e174
 @patch
+@whole
 def trim(self:CodecKVCache, n):
     "Take back the last `n` tokens and return `n`. ValueError, with nothing changed, when `n` exceeds `max_trim`."
     if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= self.max_trim:

@@ -25,7 +25,7 @@ from .core import (Call, FLOATS, LOWEST, SDPA_GATHER, SDPA_HEADER, SDPA_QUERIES,
 from .simulator import CompilerMissing, compile_cpp
 from .backends import CPU_TEXT, _CCall, _TYPES, _evaluated, _with_buffers, _without, cpu_flags, cpu_threads
 from .cuda import CUDA_PRELUDE, MMA_HEADER, lean_kernel
-from .kv_cache import PackedKVCache, PackedKeys, PackedValues, _fail, _half
+from .kv_cache import PackedKVCache, PackedKeys, PackedValues, whole, _fail, _half
 
 # %% ../nbs/11b_shared.ipynb #a04086ac
 DIGIT = 64              # a position is written in base 64: three digits reach 262144
@@ -1000,6 +1000,7 @@ class PackedSharedKVCache(PackedKVCache):
 
 # %% ../nbs/11b_shared.ipynb #32306dbc
 @patch
+@whole
 def update_and_fetch(self:PackedSharedKVCache, values, same=None):
     """Append `values` (B, H, L, D), neither weighted nor turned; returns the handles that the L new queries attend to.
     ValueError for shapes or dtypes that do not fit, and for a second tensor: keys are not stored."""

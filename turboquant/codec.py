@@ -6,8 +6,9 @@
 __all__ = ['FLOATS', 'CODEC_HEADER', 'CODEC_SETUP', 'CODEC_SCORES', 'CODEC_SOFTMAX', 'CODEC_VALUES', 'CODEC_GATHER',
            'ENCODE_TURN', 'ENCODE_PACK', 'CODEC_CUDA', 'FORMAT', 'paley', 'Rotation', 'rotation', 'Codebook',
            'lloyd_max', 'sphere_density', 'sphere_codebook', 'nearest', 'row_words', 'pack_bits', 'unpack_bits',
-           'Codec', 'cut', 'join', 'tokens', 'state_ops', 'codec_text', 'kernel_fits', 'read_bits', 'state_launch',
-           'encode_launch', 'platform', 'attend_state', 'EncodeSpeed', 'bench_encode', 'write_tensors', 'read_tensors']
+           'Codec', 'tokens_a_row', 'cut', 'tokens', 'join', 'state_ops', 'codec_text', 'kernel_fits', 'read_bits',
+           'state_launch', 'encode_launch', 'platform', 'attend_state', 'EncodeSpeed', 'bench_encode', 'write_tensors',
+           'read_tensors']
 
 # %% ../nbs/07b_codec.ipynb #7076304a
 import functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, time
@@ -273,8 +274,9 @@ class Codec:
     """What PolarQuant, QJL and TurboQuant have in common. What a codec stores of a vector x of R^dim stands for a vector y in a
     *code space*, from which a fixed linear map leads back: x ≈ By.
     A subclass gives `Codes` (a NamedTuple of arrays (..., N, width)), `options` (its arguments, also attributes), `_encode`,
-    `_rows`, and, where they are not the rotation and its inverse, `_query` (Bᵀ), `_back` (B) and `code_dim`."""
-    Codes, options = None, ('dim', 'seed')
+    `_rows`, and, where they are not the rotation and its inverse, `_query` (Bᵀ), `_back` (B) and `code_dim`.
+    A codec whose tokens share something says of how many (`block`), and its `Codes` which arrays have a row for so many (`per`)."""
+    Codes, options, block = None, ('dim', 'seed'), 1
 
     def __init__(self, dim, seed=0, kind='auto'):
         self.dim, self.seed = _check_int('dim', dim, 2, 2**16), _check_int('seed', seed, 0, 2**32 - 1)
@@ -305,17 +307,24 @@ def _check_codes(self:Codec, c):
 # %% ../nbs/07b_codec.ipynb #adb3a5c0
 def _each(f, *cs): return type(cs[0])(*(f(*a) for a in zip(*cs)))
 
-def cut(c, a, b):
-    "Tokens `a` to `b` of the codes `c`"
-    return _each(lambda x: x[..., a:b, :], c)
+def tokens_a_row(c):
+    "For each array of the codes `c`, or of their type: how many tokens share a row"
+    return [c.per.get(f, 1) for f in c._fields] if hasattr(c, 'per') else [1]*len(c._fields)
 
-def join(cs):
-    "Codes of tokens, one after the other, as one"
-    return _each(lambda *x: mx.concatenate(x, axis=-2), *cs)
+def cut(c, a, b):
+    "Tokens `a` to `b` of the codes `c`. ValueError when `a` is not where a block of tokens that share a row begins"
+    rows = tokens_a_row(c)
+    if a % max(rows): _fail('a', a, f"a multiple of {max(rows)}, where a block begins")
+    return type(c)(*(x[..., a//p:-(-b//p), :] for x, p in zip(c, rows)))
 
 def tokens(c):
     "How many tokens the codes `c` hold"
     return c[0].shape[-2]
+
+def join(cs):
+    "Codes of tokens, one after the other, as one; all but the last in whole blocks, else ValueError"
+    if part := [n for n in map(tokens, cs[:-1]) if n % max(tokens_a_row(cs[0]))]: _fail('cs', f"with a piece of {part[0]} tokens", "whole blocks")
+    return _each(lambda *x: mx.concatenate(x, axis=-2), *cs)
 
 # %% ../nbs/07b_codec.ipynb #01250469
 @patch
@@ -339,10 +348,17 @@ def nbytes(self:Codec, c):
 @patch(as_prop=True)
 def bits_per_value(self:Codec):
     "Bits stored for each of the dim numbers of a vector; norms, scales and padding included"
-    one = self._encode(mx.zeros((1, self.dim)))
-    return 8*self.nbytes(one)/self.dim
+    few = self._encode(mx.zeros((self.block, self.dim)))
+    return 8*self.nbytes(few)/self.block/self.dim
 
 # %% ../nbs/07b_codec.ipynb #ce1f9e93
+@patch
+def read(self:Codec, c, a, b):
+    "Tokens `a` to `b` of the codes `c` as vectors y (..., b - a, code_dim), float32"
+    early = a % self.block
+    y = self._rows(cut(c, a - early, b))
+    return y[..., early:, :] if early else y
+
 @patch
 def _heads(self:Codec, x, c, name):
     "`x` (B, Hq, L, ·) as (B, Hkv, G·L, ·), to meet codes of Hkv heads"
@@ -360,7 +376,7 @@ def scores(self:Codec, q, c, tile=2048):
     or (..., L, N) for q (..., L, dim). The codes are read `tile` tokens at a time; no vector is decoded."""
     _check_vectors('q', q, self.dim, False)
     x, N = self._heads(self._query(q.astype(mx.float32)), self._check_codes(c), 'q'), tokens(c)
-    s = [x @ self._rows(cut(c, a, min(a + tile, N))).swapaxes(-1, -2) for a in range(0, max(N, 1), tile)]
+    s = [x @ self.read(c, a, min(a + tile, N)).swapaxes(-1, -2) for a in range(0, max(N, 1), tile)]
     return mx.concatenate(s, axis=-1).reshape(*q.shape[:-1], N)
 
 @patch
@@ -370,7 +386,7 @@ def values(self:Codec, p, c, tile=2048):
     if not isinstance(p, mx.array) or p.ndim < 2 or p.shape[-1] != N:
         _fail('p', f"of shape {tuple(getattr(p, 'shape', ()))}", f"(..., L, {N}): a weight for each token")
     x = self._heads(p.astype(mx.float32), c, 'p')
-    o = sum(x[..., a:a + tile] @ self._rows(cut(c, a, min(a + tile, N))) for a in range(0, max(N, 1), tile))
+    o = sum(x[..., a:a + tile] @ self.read(c, a, min(a + tile, N)) for a in range(0, max(N, 1), tile))
     return self._back(o).reshape(*p.shape[:-1], self.dim)
 
 # %% ../nbs/07b_codec.ipynb #a3fb45f8
@@ -413,10 +429,10 @@ def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, s
     s = empty_state(rows, vc.code_dim)
     for a in range(start, n, tile):
         b = min(a + tile, n)
-        z = x @ kc._rows(cut(k, a, b)).swapaxes(-1, -2)*scale
+        z = x @ kc.read(k, a, b).swapaxes(-1, -2)*scale
         if softcap: z = softcap*mx.tanh(z/softcap)
         z = _masked(z.reshape(B, Hq, L, b - a), mask, L, n, a, b, start, window, causal or window is not None)
-        s = update(s, z.reshape(*rows, b - a), vc._rows(cut(v, a, b)))
+        s = update(s, z.reshape(*rows, b - a), vc.read(v, a, b))
     return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
 
 # %% ../nbs/07b_codec.ipynb #adeedf78
@@ -846,7 +862,7 @@ def read_tensors(path):
 
 # %% ../nbs/07b_codec.ipynb #e2285aa8
 def _load_codecs():
-    for m in ('polarquant', 'qjl', 'turboquant'):
+    for m in ('polarquant', 'qjl', 'turboquant', 'channel'):
         if importlib.util.find_spec(f'turboquant.{m}'): importlib.import_module(f'turboquant.{m}')
 
 @patch

@@ -889,27 +889,54 @@ def _both(s, v, at, dtype):
     return k.astype(dtype).swapaxes(-1, -2), mx.concatenate([v, mx.ones((*v.shape[:3], 8))], -1).astype(dtype)
 
 # %% ../nbs/11b_shared.ipynb #98102e71
-def shared_chunk(s, tile=None):
-    """A `SharedCall` of many queries in MLX's matrix products, a tile of keys at a time; not inside mx.compile.
+class _Part:
+    "Queries a to b of a `SharedCall`, in `half`, and the running maximum and sums of their rows"
+    def __init__(self, s, a, b, half):
+        c = s.call
+        self.a, self.b, self.shape, self.half = a, b, (c.B, c.Hkv, c.G, b - a), half
+        rows = c.B, c.Hkv, c.G * (b - a)
+        self.q = _turned_queries(s, a, b).astype(half).reshape(*rows, c.Dv)
+        self.m, self.o = mx.full((*rows, 1), LOWEST), mx.zeros((*rows, c.Dv + 8))
+    def sees(self, c, end, n):
+        "Which of the `n` keys up to place `end` (None: unknown) do the queries see? 'none', 'all' or 'some'"
+        if c.mask is not None or c.window or end is None: return 'some'
+        here = c.total - c.L if c.causal else end              # the last place that query 0 of the call sees
+        return 'all' if end <= here + self.a else 'none' if end - n >= here + self.b - 1 else 'some'
+
+@patch
+def take(self:_Part, c, k, v, at, col, use, sees):
+    "Attend to one more tile"
+    x = self.q @ k
+    if sees == 'some': x = _visible(c, x.reshape(*self.shape, -1), self.a, self.b, at, col, use).reshape(x.shape).astype(self.half)
+    p, self.m, shrink = _weights(x, self.m)
+    self.o = self.o * shrink + p @ v
+    mx.async_eval(self.m, self.o)
+    return self.m
+
+@patch
+def output(self:_Part, D):
+    "(B, Hkv, G, b - a, D)"
+    o, l = self.o[..., :D], self.o[..., D:D + 1]
+    return mx.where(l == 0, 0, o / mx.where(l == 0, 1, l)).reshape(*self.shape, D)
+
+# %% ../nbs/11b_shared.ipynb #9b23b296
+def shared_chunk(s, tile=None, rows=2**15):
+    """A `SharedCall` of many queries in MLX's matrix products, a tile of keys and about `rows` rows of queries at a time; not inside mx.compile.
 
     Queries in bfloat16: products of float16, whose 11 bits are enough for 8. Others: float32 (on NVIDIA MLX takes 11 bits of those)."""
-    c = s.call
-    B, H, G, L, half = c.B, c.Hkv, c.G, c.L, mx.float16 if c.q.dtype == mx.bfloat16 else mx.float32
-    tile = tile or min(2048, max(128, 2**29 // (B * c.Hq * L) // 128 * 128))
-    q, last = _turned_queries(s, 0, L).astype(half).reshape(B, H, G * L, c.Dv), c.L if c.causal else 0
-    m, o, before = mx.full((B, H, G * L, 1), LOWEST), mx.zeros((B, H, G * L, c.Dv + 8)), None
+    c, half, before = s.call, mx.float16 if s.call.q.dtype == mx.bfloat16 else mx.float32, None
+    n = max(1, min(c.L, rows // (c.B * c.Hq)))
+    tile = tile or min(2048, max(128, 2**29 // (c.B * c.Hq * n) // 128 * 128))
+    parts = [_Part(s, a, min(a + n, c.L), half) for a in range(0, c.L, n)]
     for (_, v, at, col, use), end in zip(_tiles(c, tile), _ends(c, tile)):
         k, v = _both(s, v, at, half)
-        x = q @ k
-        if c.mask is not None or c.window or end is None or end > _total(c) - last:
-            x = _visible(c, x.astype(mx.float32).reshape(B, H, G, L, -1), 0, L, at, col, use).reshape(x.shape).astype(half)
-        p, m, shrink = _weights(x, m)
-        o = o * shrink + p @ v
-        mx.async_eval(m, o)
-        if before is not None: mx.eval(before)
-        before = m
-    o, l = o[..., :c.Dv], o[..., c.Dv:c.Dv + 1]
-    return mx.where(l == 0, 0, o / mx.where(l == 0, 1, l)).reshape(B, c.Hq, L, c.Dv).astype(c.q.dtype)
+        for p in parts:
+            sees = p.sees(c, end, v.shape[2])
+            if sees == 'none': continue
+            m = p.take(c, k, v, at, col, use, sees)
+            if before is not None: mx.eval(before)
+            before = m
+    return mx.concatenate([p.output(c.Dv) for p in parts], axis=3).reshape(c.B, c.Hq, c.L, c.Dv).astype(c.q.dtype)
 
 # %% ../nbs/11b_shared.ipynb #447b0abf
 def _chunky(c): return c.L * c.G > 256 and c.q.dtype != mx.float32

@@ -390,7 +390,8 @@ def values(self:Codec, p, c, tile=2048):
     return self._back(o).reshape(*p.shape[:-1], self.dim)
 
 # %% ../nbs/07b_codec.ipynb #a3fb45f8
-def _span(c, start, length):
+def _span(c, start, length, ends=None, masked=False):
+    if ends is not None and (start or length is not None or masked): _fail('ends', "given", "it alone, without start, length, causal, window or a mask")
     n = tokens(c) if length is None else length
     if not 0 <= start <= n <= tokens(c): _fail('start, length', (start, n), f"0 <= start <= length <= {tokens(c)}")
     return start, n
@@ -417,14 +418,21 @@ def _masked(z, mask, L, n, a, b, start, window, causal):
         if m is not None: z = mx.where(m, z, -float('inf')) if m.dtype == mx.bool_ else z + m
     return z
 
+def _within(ends, a, b, z, y):
+    "Scores z (..., b - a) and values y (..., b - a, E) of tokens a to b, without those outside of what `ends` begins with"
+    if ends is None: return z, y
+    at = mx.arange(a, b); see = (at >= ends[0]) & (at < ends[1])
+    return mx.where(see, z, -float('inf')), mx.where(see[:, None], y, 0.)             # 0·NaN is NaN: what is hidden may be anything
+
 # %% ../nbs/07b_codec.ipynb #295a9f1a
-def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, softcap=None, start=0, length=None, tile=2048):
+def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, softcap=None, start=0, length=None, ends=None, tile=2048):
     """The `State`, rows (B, Hq, L), of `q` (B, Hq, L, dim) over tokens [start, length) of two pairs (codec, codes), with MLX's ops.
     The queries are the last L positions before `length`: `causal` and `window` count from there.
-    `mask`: boolean (True = attend) or additive, to broadcast to (B, Hq, L, length - start). ValueError for shapes that do not fit."""
+    `mask`: boolean (True = attend) or additive, to broadcast to (B, Hq, L, length - start). `ends`: an int32 array that begins with
+    start and length, in place of these two: they may move while no shape does. ValueError for shapes that do not fit."""
     _check_pair(q, keys, values)
     (kc, k), (vc, v), (B, Hq, L, _), Hkv = keys, values, q.shape, keys[1][0].shape[1]
-    start, n = _span(k, start, length)
+    start, n = _span(k, start, length, ends, causal or window is not None or mask is not None)
     x, rows = kc._query(q.astype(mx.float32)).reshape(B, Hkv, Hq//Hkv*L, -1), (B, Hkv, Hq//Hkv*L)
     s = empty_state(rows, vc.code_dim)
     for a in range(start, n, tile):
@@ -432,7 +440,7 @@ def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, s
         z = x @ kc.read(k, a, b).swapaxes(-1, -2)*scale
         if softcap: z = softcap*mx.tanh(z/softcap)
         z = _masked(z.reshape(B, Hq, L, b - a), mask, L, n, a, b, start, window, causal or window is not None)
-        s = update(s, z.reshape(*rows, b - a), vc.read(v, a, b))
+        s = update(s, *_within(ends, a, b, z.reshape(*rows, b - a), vc.read(v, a, b)))
     return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
 
 # %% ../nbs/07b_codec.ipynb #adeedf78
@@ -449,7 +457,7 @@ CODEC_SETUP = """
   constexpr int SUBS = CH < 32 ? 32 / CH : 1;         // values a simdgroup reads at once
   constexpr int WPL = (CH + 31) / 32;                 // chunks a lane
   const int HKV = dims[0], rows = dims[1] * dims[2], L = dims[2];
-  const int start = dims[3], end = dims[4], splits = dims[5], window = dims[6];
+  const int splits = dims[3], window = dims[4], start = ends[0], end = ends[1];       // ends: what moves from token to token
   const float scale = params[0], softcap = params[1];
   const int lane = thread_index_in_simdgroup, sg = simdgroup_index_in_threadgroup, tid = sg * 32 + lane;
   const int split = threadgroup_position_in_grid.x;
@@ -601,7 +609,7 @@ def codec_text(kc, vc):
     (kt, kn, ka), (vt, vn, va) = _side(kc, 'k_'), _side(vc, 'v_')
     strides = '  // ' + ' '.join(f'{x}_strides' for x in kn + vn) + '\n'       # naming them is what makes MLX pass them
     text = CODEC_SCORES.replace('LOAD_K', kt) + CODEC_SOFTMAX + CODEC_VALUES.replace('LOAD_V', vt)
-    return strides + CODEC_SETUP + text + CODEC_GATHER, ('q', *kn, 'k_table', *vn, 'v_table', 'dims', 'params'), ka, va
+    return strides + CODEC_SETUP + text + CODEC_GATHER, ('q', *kn, 'k_table', *vn, 'v_table', 'dims', 'ends', 'params'), ka, va
 
 def kernel_fits(keys, values):
     "Whether the attention kernel can read these two pairs (codec, codes): both have a text and code spaces in chunks of 16"
@@ -632,32 +640,33 @@ def _merged(m, l, o):
     return State(top[:, 0], (w*l).sum(-1), (w[..., None]*o).sum(1))
 
 # %% ../nbs/07b_codec.ipynb #af0941bf
-def _parts_launch(x, keys, values, dims, params, flags, grid, make, header, **kw):
+def _parts_launch(x, keys, values, dims, ends, params, flags, grid, make, header, **kw):
     "One launch: the states of all splits, (P, splits), (P, splits), (P, splits, code dim), for turned queries `x`"
-    (kc, k), (vc, v), P, splits = keys, values, x.size//x.shape[-1], dims[5]
+    (kc, k), (vc, v), P, splits = keys, values, x.size//x.shape[-1], dims[3]
     text, names, ktab, vtab = _once(kc, ('attend', vc), lambda: codec_text(kc, vc))
     name = f'attend_{type(kc).__name__}_{type(vc).__name__}_'.lower() + _types(*k, *v)
     f = _kernel(make, name, names, ('part_m', 'part_l', 'part_o'), text, _head(header))
-    return f(inputs=[x, *k, ktab, *v, vtab, _few(mx.int32, *dims), _few(mx.float32, *params)],
+    return f(inputs=[x, *k, ktab, *v, vtab, _few(mx.int32, *dims), ends, _few(mx.float32, *params)],
              template=list((flags | dict(KT=ktab.size, VT=vtab.size)).items()), grid=grid, threadgroup=(32*flags['SG'], 1, 1),
              output_shapes=[(P, splits), (P, splits), (P, splits, vc.code_dim)], output_dtypes=[mx.float32]*3, **kw)
 
 # %% ../nbs/07b_codec.ipynb #70c68700
 def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=None, start=0, length=None,
-                 make, header=SDPA_LOADS, fill=256, simds=4, **kw):
+                 ends=None, make, header=SDPA_LOADS, fill=256, simds=4, **kw):
     """`state_ops` by one kernel, without masks. `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the
     platform's part of the header; `fill`: threadgroups wanted. ValueError for codecs without a text, and as `state_ops`."""
     _check_pair(q, keys, values)
     (kc, k), (vc, v), (B, Hq, L, _) = keys, values, q.shape
     if not kernel_fits(keys, values): _fail('keys, values', f"in {kc!r} and {vc!r}", "codecs with a kernel, see kernel_fits")
-    (start, n), Hkv = _span(k, start, length), k[0].shape[1]
+    (start, n), Hkv = _span(k, start, length, ends, causal or window is not None), k[0].shape[1]
     rows = Hq//Hkv*L
     ROWS, splits = _codec_plan(rows, B*Hkv, n - start, vc.code_dim, fill, simds)
     flags = dict(EK=kc.code_dim, EV=vc.code_dim, ROWS=ROWS, SG=simds, CAUSAL=int(causal or window is not None),
                  WINDOW=int(window is not None), SOFTCAP=int(bool(softcap)))
-    dims, params = (Hkv, Hq//Hkv, L, start, n, splits, window or 0), (float(scale), float(softcap or 1))
+    dims, params = (Hkv, Hq//Hkv, L, splits, window or 0), (float(scale), float(softcap or 1))
+    if ends is None: ends = _few(mx.int32, start, n)
     x, grid = mx.contiguous(kc._query(q.astype(mx.float32))), (splits*simds*32, -(-rows//ROWS), B*Hkv)
-    s = _merged(*_parts_launch(x, keys, values, dims, params, flags, grid, make, header, **kw))
+    s = _merged(*_parts_launch(x, keys, values, dims, ends, params, flags, grid, make, header, **kw))
     return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o.reshape(B, Hkv, rows, -1)).reshape(B, Hq, L, vc.dim))
 
 # %% ../nbs/07b_codec.ipynb #7b7f6b08

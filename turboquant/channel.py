@@ -39,7 +39,7 @@ class Channel(Codec):
         super().__init__(dim)
         self.bits, self.block = _check_int('bits', bits, 1, 8), _check_int('block', block, 2, 1024)
         if feed not in (True, False): _fail('feed', repr(feed), "True or False")
-        self.feed, self.Codes = bool(feed), _codes_type(self.block)
+        self.feed, self.Codes, self.together = bool(feed), _codes_type(self.block), self.block
     def _query(self, q): return q
     def _back(self, y): return y
 

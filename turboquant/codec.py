@@ -275,8 +275,8 @@ class Codec:
     *code space*, from which a fixed linear map leads back: x ≈ By.
     A subclass gives `Codes` (a NamedTuple of arrays (..., N, width)), `options` (its arguments, also attributes), `_encode`,
     `_rows`, and, where they are not the rotation and its inverse, `_query` (Bᵀ), `_back` (B) and `code_dim`.
-    A codec whose tokens share something says of how many (`block`), and its `Codes` which arrays have a row for so many (`per`)."""
-    Codes, options, block = None, ('dim', 'seed'), 1
+    A codec whose tokens share something says how many are encoded together (`together`), and its `Codes` which arrays have a row for so many (`per`)."""
+    Codes, options, together = None, ('dim', 'seed'), 1
 
     def __init__(self, dim, seed=0, kind='auto'):
         self.dim, self.seed = _check_int('dim', dim, 2, 2**16), _check_int('seed', seed, 0, 2**32 - 1)
@@ -348,14 +348,14 @@ def nbytes(self:Codec, c):
 @patch(as_prop=True)
 def bits_per_value(self:Codec):
     "Bits stored for each of the dim numbers of a vector; norms, scales and padding included"
-    few = self._encode(mx.zeros((self.block, self.dim)))
-    return 8*self.nbytes(few)/self.block/self.dim
+    few = self._encode(mx.zeros((self.together, self.dim)))
+    return 8*self.nbytes(few)/self.together/self.dim
 
 # %% ../nbs/07b_codec.ipynb #ce1f9e93
 @patch
 def read(self:Codec, c, a, b):
     "Tokens `a` to `b` of the codes `c` as vectors y (..., b - a, code_dim), float32"
-    early = a % self.block
+    early = a % self.together
     y = self._rows(cut(c, a - early, b))
     return y[..., early:, :] if early else y
 

@@ -6,14 +6,16 @@
 __all__ = ['Live', 'Recorder', 'recorded']
 
 # %% ../nbs/11e_recorded.ipynb #9d884282
-import copy, functools, itertools, os, threading, weakref
+import copy, functools, hashlib, itertools, json, os, threading, weakref
 import mlx.core as mx
 from fastcore.basics import patch
 
 # %% ../nbs/11e_recorded.ipynb #d0ac9588
 from .packing import Packed
 from .core import backend, _few, _small
+from .codec import attend_state, _once
 from .kv_cache import Causal, PackedKVCache, PackedRotatingKVCache
+from .codec_cache import CodecKeys, CodecKVCache, CodecValues, exact_state, _answer, _check_call
 from .shared import PackedSharedKVCache
 
 # %% ../nbs/11e_recorded.ipynb #691a9e85
@@ -78,6 +80,7 @@ class _Blank:
 _BLANK = {c: type('Blank' + c.__name__, (_Blank, c), {}) for c in (PackedKVCache, PackedRotatingKVCache, PackedSharedKVCache)}
 
 # %% ../nbs/11e_recorded.ipynb #8931b9c8
+@functools.singledispatch
 def _stored(c):
     "The arrays of the cache `c` that a recorded step only reads"
     return [x for b in c.bufs for x in b.p[:3]] + list(c.first or ()) + ([c.weight] if isinstance(c, PackedSharedKVCache) else [])
@@ -85,31 +88,45 @@ def _stored(c):
 def _blank(c, live):
     "A `_Blank` like the cache `c`, without its arrays"
     b = object.__new__(_BLANK[type(c)])
-    vars(b).update({k: v for k, v in vars(c).items() if k not in ('halves', 'asked', 'stretch')}, live=live, last=None, clock=[0])
-    b.block, b.turning = c.packed % (2*c.g), bool(c.max_size) and c.packed > c.bufs[0].size
-    b.packed, b.rest, b.first, b.bufs = c.bufs[0].size, 1, c.first and len(c.first), [copy.copy(x) for x in c.bufs]
-    for x in b.bufs: x.p = None
-    if isinstance(c, PackedSharedKVCache): b.weight = b.k_weight = mx.zeros(c.weight.shape)
+    own = {k: v for k, v in vars(c).items() if k not in ('halves', 'asked', 'stretch')}
+    vars(b).update(own, live=live, last=None, clock=[0], bufs=[copy.copy(x) for x in c.bufs])
+    b._clear(c)
     return b
+
+@patch
+def _clear(self:_Blank, c):
+    "Give up the arrays of the cache `c`, and fix what stays during a stretch"
+    self.block, self.turning = c.packed % (2*c.g), bool(c.max_size) and c.packed > c.bufs[0].size
+    self.packed, self.rest, self.first = c.bufs[0].size, 1, c.first and len(c.first)
+    for x in self.bufs: x.p = None
+    if isinstance(c, PackedSharedKVCache): self.weight = self.k_weight = mx.zeros(c.weight.shape)
 
 # %% ../nbs/11e_recorded.ipynb #145d8003
 def _fill(b, stored, halves, place, slot):
     "A copy of the blank `b` with its next arrays, from the iterators `stored` and `halves`, and its two numbers"
     new = object.__new__(type(b))
-    vars(new).update(vars(b), place=place, slot=slot, bufs=[copy.copy(x) for x in b.bufs])
-    take = lambda it, n: list(itertools.islice(it, n))
-    for x in new.bufs: x.p = Packed(*take(stored, 3), x.axis)
-    new.first, new.halves = take(stored, b.first) if b.first else None, take(halves, len(b.bufs))
-    if isinstance(b, PackedSharedKVCache): new.weight = next(stored)
+    vars(new).update(vars(b), place=place, slot=slot, bufs=[copy.copy(x) for x in b.bufs], halves=_next(halves, len(b.bufs)))
+    new._take(stored)
     return new
 
+def _next(it, n): return list(itertools.islice(it, n))
+
+@patch
+def _take(self:_Blank, stored):
+    "The next arrays of the iterator `stored`, in the order of `_stored`"
+    for x in self.bufs: x.p = Packed(*_next(stored, 3), x.axis)
+    self.first = _next(stored, self.first) if self.first else None
+    if isinstance(self, PackedSharedKVCache): self.weight = next(stored)
+
 # %% ../nbs/11e_recorded.ipynb #44f1fbc1
+@functools.singledispatch
 def _form(c):
     "All of the cache `c` that a recorded step takes for granted, hashable"
     size, turns = c.bufs[0].size, (c.theta, c.rotated) if isinstance(c, PackedSharedKVCache) else None
     return (type(c), size, c._held, c.packed % (2*c.g), c.g, c.max_size, bool(c.max_size) and c.packed > size, c.dtype, c.turned,
             turns, *((b.bits, b.group_size, b.axis) for b in c.bufs), *c.dims)
 
+@functools.singledispatch
 def _now(c):
     "What moves: position of the next token, its slot, start and length of the packed tokens, and exact tokens with it"
     n = c.offset
@@ -117,6 +134,7 @@ def _now(c):
     return n, (c.packed + c.rest) % (2*c.g), start, c.packed, c.rest + 1
 
 # %% ../nbs/11e_recorded.ipynb #e090e62c
+@functools.singledispatch
 def _left(c):
     "How many steps can be recorded from here on: until a token fills the block, or a ring's window begins in the waiting block"
     if type(c) not in _BLANK or c.halves is None or c._held < (c.keep if c.max_size else min(c.nfirst, c.packed)): return 0
@@ -217,8 +235,8 @@ def _where(ids):
 
 class Recorder:
     """`model`, called as the model is: `recorder(ids (B, L), cache=caches)` gives its logits. One new token over PackedKVCache,
-    PackedRotatingKVCache and PackedSharedKVCache is a replay of a recorded step, on the backends metal, cuda and ops; whatever
-    else it is given, the model itself answers. Where a step cannot be recorded, `why` says for what reason. Attributes are the model's."""
+    PackedRotatingKVCache, PackedSharedKVCache and CodecKVCache is a replay of a recorded step, on the backends metal, cuda and ops;
+    whatever else it is given, the model itself answers. Where a step cannot be recorded, `why` says for what reason. Attributes are the model's."""
     def __init__(self, model,
                  compiled=True,   # False: describe every step, but with fixed shapes: to look into it
                  most=8):         # tapes kept
@@ -239,6 +257,11 @@ def __repr__(self:Recorder):
     return f"Recorder({type(self._model).__name__}: {n} steps recorded, {m} ordinary, {len(self.tapes)} tapes{why})"
 
 # %% ../nbs/11e_recorded.ipynb #6c31c9d4
+def _codecs(cache):
+    "The codecs of all caches in the list `cache`, as a short text; None where there are none"
+    told = [_once(c, 'told', lambda: f"{id(type(c))} {json.dumps(c.config())}") for x in cache if isinstance(x, CodecKVCache) for c in x.codecs]
+    return hashlib.sha256('\n'.join(told).encode()).hexdigest() if told else None
+
 @patch
 def _begin(self:Recorder, where, cache):
     "A `_Stretch` for the next steps of `cache`, or None where they cannot be recorded"
@@ -248,7 +271,7 @@ def _begin(self:Recorder, where, cache):
     both = [(_form(c), _now(c)) for c in cache]
     kinds = {k: i for i, k in enumerate(dict.fromkeys(both))}
     which = tuple(kinds[k] for k in both)
-    key = where, which, tuple(f for f, _ in kinds)
+    key = where, which, tuple(f for f, _ in kinds), _codecs(cache)
     if key in self.refused: return None
     tape = self.tapes.pop(key, None) or _Tape(self._model, cache, which, self.compiled)
     self.tapes[key] = tape
@@ -261,7 +284,8 @@ def _stretch(self:Recorder, ids, cache):
     "What `_begin` gave, as long as it goes on"
     where, (owner, s) = _where(ids), getattr(cache[0], 'stretch', (None, None))
     if s and owner() is self and s.key in self.tapes and s.goes_on(where, cache): return s
-    s = self._begin(where, cache)
+    if s: del cache[0].stretch
+    del s; s = self._begin(where, cache)
     if s: cache[0].stretch = weakref.ref(self), s
     return s
 
@@ -293,3 +317,76 @@ def recorded(model):
     if isinstance(model, Recorder): return model
     if '_recorder' not in vars(model): model._recorder = Recorder(model)
     return model._recorder
+
+# %% ../nbs/11e_recorded.ipynb #3d2b553f
+class _Look:
+    """What a query over a codec cache reads: `held` first tokens, the codes from `start` to `length`, and of the exact tokens behind
+    these the ones from R[0] to R[1]; all within its `window`, where there is one"""
+    def __init__(self, held, window, start, length, R):
+        self.held, self.window, self.start, self.length, self.R = held, window, start, length, R
+    def seen(self):
+        "Where the query begins among the first tokens; begin and end of its codes; of the exact tokens behind"
+        (skip, end), n = self.R, self.length - self.start
+        gone = max(0, self.held + n + end - skip - self.window) if self.window else 0      # the oldest, which the window hides
+        late = max(0, gone - self.held)
+        return min(gone, self.held), self.start + min(late, n), self.length, skip + max(0, late - n), end
+
+# %% ../nbs/11e_recorded.ipynb #cf7e413e
+def _span(look): return _few(mx.int32, *look.seen()[1:3])
+
+def _slots(look, n):
+    "Which of the `n` slots of exact tokens count: (n,) booleans"
+    first, _, _, a, b = look.seen()
+    see = [first <= i < look.held or look.held + a <= i < look.held + b for i in range(n)]
+    return _small(mx.bool_, *see, *[False]*16)[:n]             # 16 bytes or more, as `_few`
+
+@patch
+def watch(self:Live, look):
+    "A function that answers as `number` for calls with this look's window"
+    self.calls.setdefault(look.window, look)
+    return functools.partial(self.number, look.window)
+
+# %% ../nbs/11e_recorded.ipynb #3927018b
+class _SlotKeys(CodecKeys):
+    "Keys of a blank for a codec cache: all codes and all slots; which of them count is an input"
+    def attend(self, q, values, *, scale, mask=None, sinks=None, softcap=None):
+        _check_call(self, q, values, mask, sinks)
+        if isinstance(mask, mx.array): raise ValueError("a mask array has a shape that grows")
+        n, kw = self.exact.shape[2], dict(scale=scale, softcap=softcap)
+        ask = self.live.watch(_Look(self.first, getattr(mask, 'window', None), 0, self.length, (0, n - self.first)))
+        ends, see = ask(_span), ask(_slots, n)
+        exact = exact_state(q, self.exact, mx.where(see[:, None], values.exact, 0), see=see, **kw)
+        return _answer([exact, attend_state(q, (self.codec, self.c), (values.codec, values.c), ends=ends, **kw)], sinks, q.dtype)
+
+# %% ../nbs/11e_recorded.ipynb #fbed1ada
+class _CodecBlank(_Blank, CodecKVCache):
+    "A `_Blank` for a `CodecKVCache`"
+    def _clear(self, c):
+        self.kinds = [type(x.c) for x in c.bufs]
+        for x in self.bufs: x.c = None
+    def _take(self, stored):
+        for x, T in zip(self.bufs, self.kinds): x.c = T(*_next(stored, len(T._fields)))
+    def _views(self, *args, **kw):
+        made = [T(self, x.c, 0, x.size, h) for T, x, h in zip((_SlotKeys, CodecValues), self.bufs, self.halves)]
+        for v in made: v.live = self.live
+        return tuple(made)
+
+_BLANK[CodecKVCache] = _CodecBlank
+
+# %% ../nbs/11e_recorded.ipynb #3d3ad68c
+@_stored.register
+def _(c: CodecKVCache): return [x for b in c.bufs for x in b.c]
+
+@_form.register
+def _(c: CodecKVCache): return type(c), *(b.size for b in c.bufs), c.held, c.g, c.nrecent, c.max_size, c.dtype, *c.dims
+
+@_now.register
+def _(c: CodecKVCache):
+    n, (base, end) = c.offset, (c.bufs[0].base, c.packed)
+    lo = max(0, n - c.max_size + 1) if c.max_size else 0        # the first position that the next query sees, as in 11a's `_update`
+    return n, c.held + c.rest, min(max(lo, base), end) - base, end - base, (max(0, lo - end), c.rest + 1)
+
+@_left.register
+def _(c: CodecKVCache):
+    if type(c) is not CodecKVCache or c.halves is None or c.held < c.nfirst: return 0
+    return max(0, (c.packed//c.g + 1)*c.g + c.nrecent - c.packed - c.rest - 1)

@@ -48,7 +48,7 @@ class Plain:
     def update_and_fetch(self, keys, values): return self.cache.update_and_fetch(keys, values)
 
 # %% ../nbs/12b_full_size.ipynb #7c7fa52c
-KINDS = 'shared', 'int4', 'mlx-lm', 'dequantise'
+KINDS = 'shared', 'int4', 'fp16', 'dequantise', 'mlx-lm'
 
 def caches(model, kind):
     "A list of caches of one of KINDS for our `model`, or for mlx-lm's with its weights. ValueError for another kind"
@@ -122,19 +122,18 @@ def whole(model, cache, N, n, vocab, marks=()):
 _GB = lambda x: round(x/1e9, 3)
 _cached = lambda cache, conf: dict(cache_gb=_GB(sum(c.nbytes for c in cache)), global_gb=_GB(sum(c.nbytes for i, c in enumerate(cache) if conf.full(i))))
 
-def _runner(nets, kind): return nets[1] if kind == 'mlx-lm' else nets[0] if kind == 'dequantise' else recorded(nets[0])
+def _runner(nets, kind): return nets[1] if kind == 'mlx-lm' else nets[0] if kind in ('fp16', 'dequantise') else recorded(nets[0])
 
 def _decode_rows(nets, conf, contexts, kinds, rounds, tokens=24):
-    for N in contexts:
-        live, took = {k: fill(caches(nets[0], k), conf, N) for k in kinds}, {k: [] for k in kinds}
-        net = lambda k: _runner(nets, k)
-        for k in kinds: decode(net(k), live[k], 66 if k in ('shared', 'int4') else 2)        # past the end of a block, so that all is compiled
-        for r in range(rounds):
-            for k in kinds if r % 2 else kinds[::-1]: took[k].append(decode(net(k), live[k], tokens))
-        for k in kinds:
-            yield dict(what='decode', context=N, kind=k, tok_s=round(1/statistics.median(t[0] for t in took[k]), 2), runs=[round(1/t[0], 2) for t in took[k]],
-                       ms_describe_queue=[[round(1e3*x, 2) for x in t[1:]] for t in took[k]], steps=getattr(net(k), 'steps', None), **_cached(live[k], conf))
-        del live
+    "All caches are held at once, and each round goes through all of them, so that a slow moment of the machine meets all alike"
+    live, took = {(N, k): fill(caches(nets[0], k), conf, N) for N in contexts for k in kinds}, {}
+    recorded(nets[0]).most = 8*len(live)                                                # tapes: none is to be made twice
+    for (N, k), c in live.items(): decode(_runner(nets, k), c, 66 if k in ('shared', 'int4') else 2)        # past the end of a block, so that all is compiled
+    for r in range(rounds):
+        for at in list(live)[::1 if r % 2 else -1]: took.setdefault(at, []).append(decode(_runner(nets, at[1]), live[at], tokens))
+    for (N, k), c in live.items():
+        yield dict(what='decode', context=N, kind=k, tok_s=round(1/statistics.median(t[0] for t in took[N, k]), 2), runs=[round(1/t[0], 2) for t in took[N, k]],
+                   ms_describe_queue=[[round(1e3*x, 2) for x in t[1:]] for t in took[N, k]], **_cached(c, conf))
 
 # %% ../nbs/12b_full_size.ipynb #a48d09cc
 def _chunk_rows(nets, conf, offsets, kinds, n):

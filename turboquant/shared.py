@@ -920,11 +920,11 @@ def output(self:_Part, D):
     return mx.where(l == 0, 0, o / mx.where(l == 0, 1, l)).reshape(*self.shape, D)
 
 # %% ../nbs/11b_shared.ipynb #9b23b296
-def shared_chunk(s, tile=None, rows=2**15):
-    """A `SharedCall` of many queries in MLX's matrix products, a tile of keys and about `rows` rows of queries at a time; not inside mx.compile.
+def shared_chunk(s, tile=None, rows=2**15, ahead=2):
+    """A `SharedCall` of many queries in MLX's matrix products, a tile of keys and about `rows` rows of queries at a time, at most `ahead` queued; not inside mx.compile.
 
     Queries in bfloat16: products of float16, whose 11 bits are enough for 8. Others: float32 (on NVIDIA MLX takes 11 bits of those)."""
-    c, half, before = s.call, mx.float16 if s.call.q.dtype == mx.bfloat16 else mx.float32, None
+    c, half, queued = s.call, mx.float16 if s.call.q.dtype == mx.bfloat16 else mx.float32, []
     n = max(1, min(c.L, rows // (c.B * c.Hq)))
     tile = tile or min(2048, max(128, 2**29 // (c.B * c.Hq * n) // 128 * 128))
     parts = [_Part(s, a, min(a + n, c.L), half) for a in range(0, c.L, n)]
@@ -933,9 +933,8 @@ def shared_chunk(s, tile=None, rows=2**15):
         for p in parts:
             sees = p.sees(c, end, v.shape[2])
             if sees == 'none': continue
-            m = p.take(c, k, v, at, col, use, sees)
-            if before is not None: mx.eval(before)
-            before = m
+            queued.append(p.take(c, k, v, at, col, use, sees))
+            if len(queued) > ahead: mx.eval(queued.pop(0))
     return mx.concatenate([p.output(c.Dv) for p in parts], axis=3).reshape(c.B, c.Hq, c.L, c.Dv).astype(c.q.dtype)
 
 # %% ../nbs/11b_shared.ipynb #447b0abf

@@ -6,12 +6,13 @@
 __all__ = ['KINDS', 'BLOCK', 'MORE', 'GEMMA4_31B', 'make', 'least_block', 'CodeBuffer', 'exact_state', 'visible', 'visible_ends',
            'coded_state', 'CodecKeys', 'CodecValues', 'CodecKVCache', 'caches', 'capture', 'layer_errors',
            'measure_layers', 'layers_table', 'measure_caches', 'stored', 'encode_speeds', 'append_row', 'append_speeds',
-           'decode_step_ms', 'append_err', 'append_run', 'main']
+           'decode_step_ms', 'append_err', 'step_row', 'append_run', 'main']
 
 # %% ../nbs/11a_codec_cache.ipynb #1bb8d0d5
 import argparse, copy, functools, json, time, weakref
 import numpy as np
 import mlx.core as mx
+import mlx.nn as nn
 import mlx_lm.models.cache as mlx_cache
 from fastcore.basics import patch
 from mlx.utils import tree_map
@@ -668,19 +669,21 @@ def _seconds(f):
     return time.perf_counter() - t
 
 # %% ../nbs/11a_codec_cache.ipynb #4123e8a0
-def append_row(kind, layers, tokens=1024, repeats=5, steps=64, **kw):
+def append_row(kind, layers, tokens=1024, repeats=5, steps=64, replay=False, **kw):
     """What appending one bfloat16 token to caches of all `layers` costs, (KV heads, head dim) each, after `tokens` others. A dict of milliseconds:
-    `append`, the mean of `steps` steps; `wait`, their median; `full`, the longest; `encode`, encoding alone, a token's share. Medians of `repeats`."""
+    `append`, the mean of `steps` steps; `wait`, their median; `full`, the longest; `encode`, encoding alone, a token's share. Medians of `repeats`.
+    With `replay`, steps are recorded as in chapter 11e; `steps` then counts [recorded, ordinary] ones."""
     draw = lambda n: {s: [mx.random.normal((1, s[0], n, s[1]), key=mx.random.key(i)).astype(mx.bfloat16) for i in (0, 1)] for s in set(layers)}
     cs, many, one = [_cache(kind, **kw) for _ in layers], draw(tokens), draw(1)
     def step(kv):
         for c, s in zip(cs, layers): c.update_and_fetch(*kv[s])
         return [_arrays(c) for c in cs]
     mx.eval(one, step(many))
-    for _ in range(steps): mx.eval(step(one))                  # compiled and warm
-    took = 1e3*np.array([[_seconds(lambda: step(one)) for _ in range(steps)] for _ in range(repeats)])
+    again, told = _replayed(cs, layers, one) if replay else (lambda: step(one), {})
+    for _ in range(steps): mx.eval(again())                    # compiled and warm
+    took = 1e3*np.array([[_seconds(again) for _ in range(steps)] for _ in range(repeats)])
     med = lambda x: float(np.median(x))
-    return dict(kind=kind, append=med(took.mean(1)), wait=med(np.median(took, 1)), full=med(took.max(1)), **_encode_alone(cs, layers, draw, repeats))
+    return dict(kind=kind, append=med(took.mean(1)), wait=med(np.median(took, 1)), full=med(took.max(1)), **told, **_encode_alone(cs, layers, draw, repeats))
 
 # %% ../nbs/11a_codec_cache.ipynb #37ef13ba
 def _cache(kind, **kw):
@@ -697,11 +700,32 @@ def append_speeds(layers=GEMMA4_31B, tokens=1024, repeats=5, kinds=('fp16', 'int
     "A row of `append_row` for each of `kinds`: 'fp16' (mlx-lm's cache), 'int4' (chapter 11's), keys of KINDS. `kw`: as CodecKVCache"
     return [append_row(kind, layers, tokens, repeats, **kw) for kind in kinds]
 
+# %% ../nbs/11a_codec_cache.ipynb #c9522fae
+class _Appends(nn.Module):
+    "A model that only appends: to the i-th cache the keys and values kv[at[i]]"
+    def __init__(self, kv, at): super().__init__(); self.kv, self.at = kv, at
+    def __call__(self, ids, cache):
+        for c, i in zip(cache, self.at): c.update_and_fetch(*self.kv[i])
+        return ids + 1
+
+def _replayed(cs, layers, one):
+    "A function that appends the tokens `one` by a recorded step and returns the caches' arrays; and what it counts"
+    from turboquant.recorded import recorded
+    net, ids = recorded(_Appends([*one.values()], [[*one].index(s) for s in layers])), mx.array([[0]])
+    def again(): net(ids, cache=cs); return [_arrays(c) for c in cs]
+    return again, dict(steps=net.steps)
+
 # %% ../nbs/11a_codec_cache.ipynb #fad5a474
+@functools.lru_cache(1)
+def _gemma(small):
+    "Gemma 4 31B, or one in small, with random 4-bit weights, made once"
+    from turboquant.full_size import runners
+    return runners(small=small)[0]
+
 def decode_step_ms(context=8192, runs=5, small=False):
     "Milliseconds of a decode step of Gemma 4 31B with random 4-bit weights and chapter 11b's int4 cache of `context` tokens: the median of `runs` of 16"
-    from turboquant.full_size import caches, decode, fill, runners
-    model = runners(small=small)[0]
+    from turboquant.full_size import caches, decode, fill
+    model = _gemma(small)
     cache = fill(caches(model, 'shared'), model.args, context)
     decode(model, cache, 2)
     return 1e3*float(np.median([decode(model, cache, 16)[0] for _ in range(runs)]))
@@ -718,19 +742,41 @@ def append_err(kind, D=256):
     want = mx.softmax(q @ k.swapaxes(-1, -2)*D**-.5, axis=-1) @ v
     return mx.abs(h[0].attend(q, h[1], scale=D**-.5) - want).max().item()
 
+# %% ../nbs/11a_codec_cache.ipynb #fee7dd2c
+def step_row(kind, context=4096, tokens=64, runs=2, small=False):
+    """What a token of Gemma 4 31B with random 4-bit weights costs over caches of `kind`, as `append_speeds` takes it, of `context` tokens. A dict: `ms`, the
+    median of `runs`, each the mean of `tokens` tokens, recorded where they can be; `host`, ms of these that describing and queueing took; `told`, ms of
+    a described token, the mean of 16; `steps` of the runs [recorded, ordinary], and `why` one was refused; `gb` of caches."""
+    from turboquant.full_size import caches as packed, decode, fill
+    from turboquant.recorded import recorded
+    model = _gemma(small); net = recorded(model)
+    cache = caches(model, kind) if kind in KINDS else packed(model, 'int4' if kind == 'int4' else 'mlx-lm')
+    fill(cache, model.args, context, piece=1024); decode(net, cache, tokens + 2)             # past the end of a block: all is compiled
+    net.steps[:], net.why = [0, 0], None
+    took = [[1e3*x for x in decode(net, cache, tokens)] for _ in range(runs)]
+    row = dict(kind=kind, context=context, ms=float(np.median([t[0] for t in took])), runs=[t[0] for t in took], host=float(np.median([t[1] + t[2] for t in took])),
+               steps=net.steps[:], why=net.why, told=1e3*decode(model, cache, 16)[0], gb=sum(c.nbytes for c in cache)/1e9)
+    net.tapes.clear(); mx.clear_cache()
+    return row
+
 # %% ../nbs/11a_codec_cache.ipynb #60c5cacc
-def append_run(out, seconds=100, step=False, layers=GEMMA4_31B, tokens=4096, steps=64, small=False):
+def append_run(out, seconds=240, step=False, layers=GEMMA4_31B, tokens=4096, steps=64, small=False):
     "Fill the dict `out` with the rows of --append, one by one; yields after each. Starts no other row after `seconds`"
     t0, left = time.perf_counter(), lambda: seconds - (time.perf_counter() - t0)
     kinds, on = ('fp16', 'int4', *KINDS), str(getattr(mx, 'device_info', dict)().get('device_name') or mx.default_device())
-    out |= dict(machine=on, layers=len(layers), tokens=tokens, append=[], at_once=[], append_err={})
-    ways = [('append', k, {}, 5) for k in kinds] + [('at_once', k, dict(block=1), 2) for k in KINDS if least_block(k) == 1]
-    for name, kind, kw, repeats in ways:
-        if left() < 0: return
-        out[name].append(append_row(kind, layers, tokens, repeats, steps, **kw))
-        if name == 'append' and kind in KINDS: out['append_err'][kind] = append_err(kind)
-        mx.clear_cache(); yield
-        if (name, kind) == ('append', kinds[-1]) and step: out['decode_step_ms'] = decode_step_ms(8192 if not small else 64, small=small); yield
+    out |= dict(machine=on, layers=len(layers), tokens=tokens, append=[], append_recorded=[], step=[], at_once=[], append_err={})
+    def rows(name, kinds, repeats, **kw):
+        for k in kinds:
+            if left() < 0: return
+            out[name].append(append_row(k, layers, tokens, repeats, steps, **kw))
+            if name == 'append' and k in KINDS: out['append_err'][k] = append_err(k)
+            mx.clear_cache(); yield
+    yield from rows('append', kinds, 5)
+    yield from rows('append_recorded', kinds[1:], 5, replay=True)
+    if step and left() > 0: out['decode_step_ms'] = decode_step_ms(64 if small else 8192, small=small); yield
+    for k in kinds if step else ():
+        if left() > 0: out['step'].append(step_row(k, *((64, 4) if small else (4096, 64)), small=small)); yield
+    yield from rows('at_once', [k for k in KINDS if least_block(k) == 1], 2, block=1)
 
 # %% ../nbs/11a_codec_cache.ipynb #71c348a7
 def main(argv=None):
@@ -739,7 +785,7 @@ def main(argv=None):
     p.add_argument('--quality', action='store_true'); p.add_argument('--speed', action='store_true', help='of encoding many vectors')
     p.add_argument('--append', action='store_true', help='the cost of appending a token to 60 layers, in blocks and each at once')
     p.add_argument('--step', action='store_true', help='with --append: also the decode step it is a part of, of Gemma 4 31B with random 4-bit weights (18 GB)')
-    p.add_argument('--seconds', type=float, default=100, help='start no further row of --append after so many')
+    p.add_argument('--seconds', type=float, default=240, help='start no further row of --append after so many')
     p.add_argument('--json', help='write the results to this file')
     p.add_argument('--tokens', type=int, default=2048, help='tokens of data/alice.txt')
     p.add_argument('--every', type=int, default=8, help='of the queries, for the attention columns')

@@ -19,9 +19,14 @@ from .codec_cache import CodecKeys, CodecKVCache, CodecValues, exact_state, _ans
 from .shared import PackedSharedKVCache
 
 # %% ../nbs/11e_recorded.ipynb #691a9e85
-def _write(h, x, slot):
-    "The halves h (B, H, 2g, D) with the token x (B, H, 1, D) in the slot that the array `slot` (1,) names"
-    return mx.where(mx.arange(h.shape[2])[:, None] == slot, x, h)
+@functools.lru_cache(1024)
+def _here(slot, n):
+    "Which of `n` slots is `slot`: (n, 1) booleans"
+    return _small(mx.bool_, *[i == slot for i in range(max(n, 16))])[:n, None]           # 16 bytes or more, as `_few`
+
+def _write(h, x, here):
+    "The halves h (B, H, n, D) with the token x (B, H, 1, D) in the slot where `here` (n, 1) is true"
+    return mx.where(here, x, h)
 
 # %% ../nbs/11e_recorded.ipynb #3dd4a553
 _ALIKE = 'scale', 'softcap', 'causal', 'window', 'ring', 'bits', 'groups', 'B', 'Hq', 'Hkv', 'L', 'N', 'Dk', 'Dv', 'F', 'R'
@@ -66,7 +71,7 @@ def at(self:Live, start, length, recent):
 class _Blank:
     "A cache while a step is recorded: arrays of fixed shape, and numbers that are inputs"
     offset = property(lambda self: self.place)
-    def _append(self, kv): self.halves = [_write(h, x, self.slot) for h, x in zip(self.halves, kv)]
+    def _append(self, kv): self.halves = [_write(h, x, self.here) for h, x in zip(self.halves, kv)]
     def _update(self, kv): self._append(kv); return self._views()
     def _rest(self, skip=0): return [h[:, :, self.block:self.block + self.g] for h in self.halves]
     def _views(self, *args, **kw):
@@ -102,10 +107,10 @@ def _clear(self:_Blank, c):
     if isinstance(c, PackedSharedKVCache): self.weight = self.k_weight = mx.zeros(c.weight.shape)
 
 # %% ../nbs/11e_recorded.ipynb #145d8003
-def _fill(b, stored, halves, place, slot):
-    "A copy of the blank `b` with its next arrays, from the iterators `stored` and `halves`, and its two numbers"
+def _fill(b, stored, halves, place, here):
+    "A copy of the blank `b` with its next arrays, from the iterators `stored` and `halves`; the new token's position and slot"
     new = object.__new__(type(b))
-    vars(new).update(vars(b), place=place, slot=slot, bufs=[copy.copy(x) for x in b.bufs], halves=_next(halves, len(b.bufs)))
+    vars(new).update(vars(b), place=place, here=here, bufs=[copy.copy(x) for x in b.bufs], halves=_next(halves, len(b.bufs)))
     new._take(stored)
     return new
 
@@ -147,7 +152,7 @@ class _Tape:
     def __init__(self, model, cache, which, compiled=True):
         mx.eval([c.state for c in cache])                    # so that what the model made once and keeps is there, and not made at each step
         self.model, self.which, self.compiled, self.lives = model, which, compiled, [Live() for _ in {*which}]
-        self.blanks = [_blank(c, self.lives[k]) for c, k in zip(cache, which)]
+        self.blanks, self.sizes = [_blank(c, self.lives[k]) for c, k in zip(cache, which)], {k: c.halves[0].shape[2] for c, k in zip(cache, which)}
         self._rewind()
     def _rewind(self):
         "Forget what was recorded"
@@ -165,7 +170,7 @@ def _tell(self:_Tape, ids, stored, halves, numbers):
 @patch
 def _numbers(self:_Tape, nows):
     "The small inputs for what `_now` said of each kind"
-    return [(_few(mx.int32, n)[0], _few(mx.int32, slot)[:1], live.at(*ends)) for live, (n, slot, *ends) in zip(self.lives, nows)]
+    return [(_few(mx.int32, n)[0], _here(slot, self.sizes[k]), live.at(*ends)) for k, (live, (n, slot, *ends)) in enumerate(zip(self.lives, nows))]
 
 # %% ../nbs/11e_recorded.ipynb #0d318748
 def _places(tree):

@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['FLOATS', 'CODEC_HEADER', 'CODEC_SETUP', 'CODEC_SCORES', 'CODEC_SOFTMAX', 'CODEC_VALUES', 'CODEC_GATHER',
-           'ENCODE_TURN', 'ENCODE_PACK', 'CODEC_CUDA', 'FORMAT', 'paley', 'Rotation', 'rotation', 'Codebook',
-           'lloyd_max', 'sphere_density', 'sphere_codebook', 'nearest', 'row_words', 'pack_bits', 'unpack_bits',
-           'Codec', 'tokens_a_row', 'cut', 'tokens', 'join', 'state_ops', 'codec_text', 'kernel_fits', 'read_bits',
-           'state_launch', 'encode_launch', 'platform', 'attend_state', 'EncodeSpeed', 'bench_encode', 'write_tensors',
-           'read_tensors']
+           'CODEC_MERGE', 'ENCODE_TURN', 'ENCODE_PACK', 'CODEC_CUDA', 'FORMAT', 'paley', 'Rotation', 'rotation',
+           'Codebook', 'lloyd_max', 'sphere_density', 'sphere_codebook', 'nearest', 'row_words', 'pack_bits',
+           'unpack_bits', 'Codec', 'tokens_a_row', 'cut', 'tokens', 'join', 'state_ops', 'codec_text', 'kernel_fits',
+           'read_bits', 'merged_launch', 'state_launch', 'encode_launch', 'platform', 'attend_state', 'EncodeSpeed',
+           'bench_encode', 'write_tensors', 'read_tensors']
 
 # %% ../nbs/07b_codec.ipynb #7076304a
 import functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, time
@@ -639,6 +639,33 @@ def _merged(m, l, o):
     w = mx.exp(m - top)
     return State(top[:, 0], (w*l).sum(-1), (w[..., None]*o).sum(1))
 
+# %% ../nbs/07b_codec.ipynb #c9279327
+CODEC_MERGE = """
+  const int row = threadgroup_position_in_grid.x, tid = thread_position_in_threadgroup.x, lane = thread_index_in_simdgroup, splits = dims[0];
+  threadgroup float w[MAX_SPLITS];
+  float top = LOWEST, sum = 0;
+  for (int s = lane; s < splits; s += 32) top = metal::max(top, part_m[row * splits + s]);
+  top = simd_max(top);                                 // every simdgroup does this for itself
+  for (int s = lane; s < splits; s += 32) sum += metal::exp(part_m[row * splits + s] - top) * part_l[row * splits + s];
+  sum = simd_sum(sum);
+  for (int s = tid; s < splits; s += THREADS) w[s] = metal::exp(part_m[row * splits + s] - top);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  for (int e = tid; e < EV; e += THREADS) {
+    float x = 0;
+    for (int s = 0; s < splits; s++) x += w[s] * part_o[(long(row) * splits + s) * EV + e];
+    o[long(row) * EV + e] = x;
+  }
+  if (tid == 0) { m[row] = top; l[row] = sum; }
+"""
+
+def merged_launch(m, l, o, make, header=SDPA_LOADS, **kw):
+    "The states m and l (P, splits), o (P, splits, E) of all splits as one `State` of rows (P,), by a kernel; of one split as it is"
+    (P, splits), E = m.shape, o.shape[-1]
+    if splits == 1: return State(m[:, 0], l[:, 0], o[:, 0])
+    f = _kernel(make, 'codec_merge', ('part_m', 'part_l', 'part_o', 'dims'), ('m', 'l', 'o'), CODEC_MERGE, _head(header))
+    return State(*f(inputs=[m, l, o, _few(mx.int32, splits)], template=[('EV', E), ('THREADS', 128), ('MAX_SPLITS', 1024)], grid=(128*P, 1, 1),
+                    threadgroup=(128, 1, 1), output_shapes=[(P,), (P,), (P, E)], output_dtypes=[mx.float32]*3, **kw))
+
 # %% ../nbs/07b_codec.ipynb #af0941bf
 def _parts_launch(x, keys, values, dims, ends, params, flags, grid, make, header, **kw):
     "One launch: the states of all splits, (P, splits), (P, splits), (P, splits, code dim), for turned queries `x`"
@@ -666,7 +693,7 @@ def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=N
     dims, params = (Hkv, Hq//Hkv, L, splits, window or 0), (float(scale), float(softcap or 1))
     if ends is None: ends = _few(mx.int32, start, n)
     x, grid = mx.contiguous(kc._query(q.astype(mx.float32))), (splits*simds*32, -(-rows//ROWS), B*Hkv)
-    s = _merged(*_parts_launch(x, keys, values, dims, ends, params, flags, grid, make, header, **kw))
+    s = merged_launch(*_parts_launch(x, keys, values, dims, ends, params, flags, grid, make, header, **kw), make, header, **kw)
     return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o.reshape(B, Hkv, rows, -1)).reshape(B, Hq, L, vc.dim))
 
 # %% ../nbs/07b_codec.ipynb #7b7f6b08

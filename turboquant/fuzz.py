@@ -8,11 +8,11 @@ __all__ = ['OPS', 'KINDS', 'CODED', 'GROUP_OPS', 'ZOO', 'OTHERS', 'SANITIZE', 'F
            'lost', 'trim', 'peek', 'look', 'saved', 'copied', 'forked', 'refused', 'run_program', 'fuzz', 'codec_conf',
            'held_coded', 'Group', 'left', 'right', 'leave_batch', 'join_batch', 'apart', 'alone', 'trim_all',
            'look_all', 'run_batch', 'protocol', 'kind_of', 'count_calls', 'zoo_model', 'batch_against_alone',
-           'falls_back', 'rounds', 'accident', 'two_threads', 'long_talk', 'long_chat', 'sanitize', 'fuzz_parser',
-           'ordeals', 'batch_speed', 'fuzz_all', 'main', 'stored']
+           'falls_back', 'rounds', 'accident', 'interrupted', 'equal', 'every_line', 'changes', 'two_threads',
+           'long_talk', 'long_chat', 'sanitize', 'fuzz_parser', 'ordeals', 'batch_speed', 'fuzz_all', 'main', 'stored']
 
 # %% ../nbs/18_hard_use.ipynb #ccbefa70
-import argparse, copy, gc, importlib, json, math, os, random, re, subprocess, sys, tempfile, time, types, warnings
+import argparse, copy, functools, gc, importlib, json, math, os, random, re, subprocess, sys, tempfile, time, types, warnings
 from pathlib import Path
 import numpy as np
 
@@ -21,7 +21,8 @@ from .packing import Packed, pack, unpack
 from .fit import pack_fit
 from .core import random_call, check, sdpa_oracle
 from .kv_cache import PackedKVCache, PackedRotatingKVCache, attend, turn, turns
-from .codec_cache import CodecKVCache, KINDS as CODECS
+from .channel import Channel
+from .codec_cache import CodecKVCache, least_block, KINDS as CODECS
 from .shared import PackedSharedKVCache
 from .batch import BatchPackedKVCache, BatchPackedSharedKVCache, fork
 from .generate import OVERFLOW, Chat, ContextFull
@@ -134,6 +135,13 @@ def answer(s, q, sees):
     return o@hadamard(s.D) if s.turned else o
 
 # %% ../nbs/18_hard_use.ipynb #b9f37273
+def _unshare(s):
+    "Tokens of a block that is broken, whose codes share scales, wait again as they were decoded (chapter 11a)"
+    whole = len(s.coded)//(n := max(c.together for c in s.codecs))*n
+    for i, both in enumerate(s.coded[whole:], s.c['first'] + whole):
+        for t, y in zip(s.given, both): t[i] = y.astype(np.float16).astype(np.float32)
+    del s.coded[whole:]
+
 def take_back(s, n):
     "Take the last `n` tokens from the Shadow"
     to = len(s.ids) - n
@@ -142,6 +150,7 @@ def take_back(s, n):
     s.packs = {k: v for k, v in s.packs.items() if k < b}
     for j in (0, 1): del s.given[j][to:]
     del s.ids[to:]; del s.coded[max(0, to - s.c['first']):]
+    if s.codecs: _unshare(s)
     s.unsure = [(x, min(c, cut) if x == b else c, *rest) for x, c, *rest in s.unsure if x < b or x == b and cut]
     if cut and was is not None: s.unsure = [u for u in s.unsure if u[0] != b] + [(b, cut, was, n <= s.reach)]
     s.reach = max(0, s.reach - n)
@@ -196,7 +205,8 @@ def k_weight(c, D):
 
 def build(c, D=64):
     "A packed cache of the settings `c`"
-    if 'codec' in c: return CodecKVCache(c['codec'], **{k: c[k] for k in ('first', 'recent', 'max_size', 'draft', 'block')})
+    if c.get('codec') == 'int3': c = c | dict(codec=(Channel(D, feed=False), 'int3'))      # a Shadow hears no queries
+    if 'codec' in c: return CodecKVCache(codec=c['codec'], **{k: c[k] for k in ('first', 'recent', 'max_size', 'draft', 'block')})
     if t := c.get('turns'):
         return PackedSharedKVCache(k_weight(c, D), theta=t[0], rotated=t[1], bits=c['bits'][0], group_size=c['group_size'][0], axis=c['v_axis'], fit=c['fit'], first=c['first'])
     kw = {k: c[k] for k in ('bits', 'group_size', 'k_axis', 'v_axis', 'fit', 'rotate_v')}
@@ -328,6 +338,7 @@ def codec_conf(rng, ring=False):
     "Settings of a CodecKVCache, at random; `rotate_v` and `group_size` only so that a Shadow finds them"
     c = dict(codec=rng.choice(sorted(CODECS)), first=rng.choice([0, 1, 4, 70]), recent=rng.choice([0, 0, 1, 5, 40]), block=rng.choice([1, 2, 7, 32, 64, 64]),
              max_size=None, keep=0, draft=16, rotate_v=False, group_size=(64, 64))
+    c['block'] = max(c['block'], least_block(c['codec']))
     if ring: c |= dict(keep=c['first'], max_size=c['first'] + c['recent'] + rng.choice([1, 2, 5, 31, 33, 64, 65, 130]), draft=rng.choice([1, 16, 70]))
     return c
 
@@ -631,6 +642,77 @@ def accident(model, ids, at, exc=KeyboardInterrupt, chunk=32):
     for c in cache: c.trim(c.offset - held)
     return mx.abs(read(cache, held) - quiet).max().item()
 
+# %% ../nbs/18_hard_use.ipynb #bb0070b2
+def interrupted(f, n):
+    "Is f() stopped by a KeyboardInterrupt before the `n`-th line that it comes to in the modules of caches?"
+    files, left, old = tuple(f'turboquant/{m}.py' for m in ('kv_cache', 'codec_cache', 'shared', 'batch')), [n], sys.gettrace()
+    def line(frame, event, arg):
+        left[0] -= event == 'line'
+        if event == 'line' and left[0] == 0: raise KeyboardInterrupt
+        return line
+    sys.settrace(lambda frame, event, arg: line if frame.f_code.co_filename.replace(os.sep, '/').endswith(files) else None)
+    try: f(); return False
+    except KeyboardInterrupt: return True
+    finally: sys.settrace(old)
+
+def equal(a, b):
+    "Are two states, trees of arrays, numbers and words, the same?"
+    if isinstance(a, mx.array) or isinstance(b, mx.array): return type(a) is type(b) and a.shape == b.shape and mx.array_equal(a, b).item()
+    if isinstance(a, (list, tuple)): return isinstance(b, (list, tuple)) and len(a) == len(b) and all(map(equal, a, b))
+    return a == b
+
+# %% ../nbs/18_hard_use.ipynb #a5cc3690
+def every_line(make, change, most=5000):
+    "(lines before which `change(make())` was interrupted, how often the cache was whole and the change could be made again)"
+    before, after, good = make(), make(), 0
+    change(after)
+    for n in range(1, most):
+        c = make()
+        if not interrupted(lambda: change(c), n): return n - 1, good
+        whole = equal(c.state, before.state) or equal(c.state, after.state)       # attention may be stopped after it packed anew
+        change(c)
+        good += whole and equal(c.state, after.state)
+    raise AssertionError(f"not through after {most} lines")
+
+# %% ../nbs/18_hard_use.ipynb #b9af4f4f
+def _tokens(n, B=1, seed=0): return [mx.random.normal((B, 2, n, 64), key=mx.random.key(seed + i)) for i in (0, 1)]
+
+def _held(kind, n, **kw):
+    "A function that makes a cache of `kind`, as `build` knows it or one of CODECS, with `n` tokens"
+    def make():
+        c = CodecKVCache(kind, **kw) if kind in CODECS else kind(**kw)
+        if n: _add(c, n)
+        return c
+    return make
+
+def _add(c, n, seed=9):
+    kv = _tokens(n, seed=seed)
+    return c.update_and_fetch(*kv[:1 if isinstance(c, PackedSharedKVCache) else 2])
+
+def _batch(*lengths, pad=False):
+    "The same for a batch of growing caches; `pad`: about to take 70 tokens in the first row and 3 in the second"
+    def make():
+        b = BatchPackedKVCache.merge([_held(PackedKVCache, n)() for n in lengths])
+        if pad: b.prepare(lengths=[70, 3], right_padding=[0, 67])
+        return b
+    return make
+
+# %% ../nbs/18_hard_use.ipynb #01cdb7fd
+def changes(codecs=tuple(CODECS)):
+    "{name: (make, change)}: changes of caches that may be interrupted"
+    shared, ring = functools.partial(PackedSharedKVCache, mx.ones((64,)), theta=1e4, rotated=32), functools.partial(PackedRotatingKVCache, 100, 4)
+    ask = lambda c: attend(_tokens(256)[0], *c.keys_and_values(), scale=.1, mask='causal')
+    one = lambda b: b.update_and_fetch(*_tokens(1, len(b.left)))
+    out = {f'{n}, {a} + {b}': (_held(k, a), functools.partial(_add, n=b)) for n, k in (('growing', PackedKVCache), ('ring', ring), ('shared', shared))
+           for a, b in ((0, 3), (63, 1), (200, 70))}
+    out |= {f'{k}, {a} + {b}': (_held(k, a, **kw), functools.partial(_add, n=b)) for k in codecs for a, b, kw in ((0, 3, {}), (67, 1, {}), (130, 200, dict(max_size=100)))}
+    out |= {f'{n}, {a} - {b}': (_held(k, a), lambda c, b=b: c.trim(b)) for n, k, a, b in (('growing', PackedKVCache, 200, 150), ('ring', ring, 200, 30), ('shared', shared, 200, 199), *((k, k, 200, 150) for k in codecs[:1]))}
+    out |= {'packed anew': (_held(PackedKVCache, 256, feed=True), ask), 'batch, a prompt': (_batch(0, 0), lambda b: b.update_and_fetch(*_tokens(70, 2))),
+            'batch, a token': (_batch(63, 10), one), 'batch, a second token': (lambda: (b := _batch(62, 10)(), one(b))[0], one), 'batch, padded': (_batch(0, 10, pad=True), lambda b: b.update_and_fetch(*_tokens(70, 2))),
+            'batch, filter': (_batch(63, 10, 5), lambda b: b.filter([2, 0])), 'batch, extend': (_batch(63, 10), lambda b: b.extend(_batch(5, 70)())),
+            'batch, trim': (_batch(63, 10), lambda b: b.trim(7))}
+    return out
+
 # %% ../nbs/18_hard_use.ipynb #d2bd8edc
 def two_threads(models, ids, steps=30):
     "Greedy tokens of each model in `models`, run in threads at the same time and one after the other: (at once, in turn)"
@@ -879,6 +961,8 @@ def ordeals(folder, kills=100, each=1000, fills=40, leaves=50, garbled=500, big=
     out |= _corrupt(folder, each, rng)
     with Server(model, letters_tokenizer(), prompt_cache_bytes=1 << 28) as s: out |= _rude(s.url, rng, leaves, garbled, big)
     if big > 3e8: out[f'a prompt of {big:.0e} bytes on standard input'] = _endless_prompt(big)
+    lines = [every_line(*x) for x in (changes() if turns > 1000 else dict(list(changes(('turbo4',)).items())[:2])).values()]
+    out['changes of caches interrupted, at each line'] = tuple(map(sum, zip(*lines)))
     return out | _talks(turns)
 
 # %% ../nbs/18_hard_use.ipynb #cb690a44

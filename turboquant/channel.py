@@ -32,12 +32,12 @@ def _codes_type(n):
 
 # %% ../nbs/10a_channel.ipynb #577860fe
 class Channel(Codec):
-    """Codes of `bits` bits on a ruler for each channel and `block` tokens, x ≈ scale·code + bias, fitted by least squares; nothing is turned.
-    `feed`: a cache lets it hear the queries of a prompt, for which codes are then shifted (chapter 1a). ValueError for an argument out of range."""
-    options = ('dim', 'bits', 'block', 'feed')
-    def __init__(self, dim, bits=3, block=64, feed=True):
+    """Codes of `bits` bits on a ruler for each channel and `block` tokens, x ≈ scale·code + bias, fitted by `steps` turns of least squares;
+    nothing is rotated. `feed`: a cache lets it hear the queries of a prompt, for which codes are then shifted (chapter 1a). ValueError for an argument out of range."""
+    options = ('dim', 'bits', 'block', 'steps', 'feed')
+    def __init__(self, dim, bits=3, block=64, steps=1, feed=True):
         super().__init__(dim)
-        self.bits, self.block = _check_int('bits', bits, 1, 8), _check_int('block', block, 2, 1024)
+        self.bits, self.block, self.steps = _check_int('bits', bits, 1, 8), _check_int('block', block, 2, 1024), _check_int('steps', steps, 0, 100)
         if feed not in (True, False): _fail('feed', repr(feed), "True or False")
         self.feed, self.Codes, self.together = bool(feed), _codes_type(self.block), self.block
     def _query(self, q): return q
@@ -53,7 +53,7 @@ def _laid(self:Channel, c, s, b, N):
 @patch
 def _encode(self:Channel, x):
     xg, top = _grouped(x, self.block, -2), 2**self.bits - 1
-    s, b = _fit(xg, self.bits, mx.float16, 6)
+    s, b = _fit(xg, self.bits, mx.float16, self.steps)
     return self._laid(_codes(xg, s, b, top), s, b, x.shape[-2])
 
 # %% ../nbs/10a_channel.ipynb #c0eff972
@@ -143,7 +143,7 @@ def _encode_gpu(self:Channel, x, make, header=''):
     (*lead, N, D), g = x.shape, self.block
     M, G, W = math.prod(lead), -(-N//g), row_words(self.bits, D)
     f = _kernel(make, 'encode_channel_' + _types(x), ('x', 'dims'), ('codes', 'scales', 'biases'), CHANNEL_READ + CHANNEL_FIT + CHANNEL_PACK, header)
-    out = f(inputs=[mx.contiguous(x), _few(mx.int32, N)], template=[('D', D), ('BLOCK', g), ('BITS', self.bits), ('WORDS', W), ('STEPS', 6)],
+    out = f(inputs=[mx.contiguous(x), _few(mx.int32, N)], template=[('D', D), ('BLOCK', g), ('BITS', self.bits), ('WORDS', W), ('STEPS', self.steps)],
             grid=(-(-D//32)*32, G, M), threadgroup=(32, 1, 1), output_shapes=[(M, N, W), (M, G, D), (M, G, D)],
             output_dtypes=[mx.uint32, mx.float16, mx.float16])
     return self.Codes(*(a.reshape(*lead, *a.shape[1:]) for a in out))

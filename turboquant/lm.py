@@ -132,7 +132,7 @@ KINDS = {'int4':       dict(bits=(4, 4), k_axis=-2, v_axis=-1, first=4, feed=Tru
          'int8':       dict(bits=(8, 8), k_axis=-1, v_axis=-1, first=0, **_FITTED),
          'fp16':       None}
 KINDS['mixed'] = KINDS['int4']                                # and half of the tensors in 8 bits
-KINDS |= {n: dict(codec=n, first=4) for n in ('rot-int4', 'polar', 'turbo4', 'turbo3', 'turbo2.5', 'turbo4-prod', 'qjl')}   # chapters 8 to 10
+KINDS |= {n: dict(codec=n, first=4) for n in ('int3', 'rot-int4', 'polar', 'turbo4', 'turbo3', 'turbo2.5', 'turbo4-prod', 'qjl')}   # chapters 8 to 10a
 
 # %% ../nbs/14_mlx_lm.ipynb #729fb6d7
 def _each(**kw): return {int(i): n for n, ls in kw.items() for i in ls.split()}

@@ -77,7 +77,7 @@ def kv_layers(model):
 
 # %% ../nbs/12a_plan.ipynb #675f03c0
 # bits of a number in a key and in a value, scales included
-FORMATS = {'int4': (4.5, 4.5), 'k8v4': (8.5, 4.5), 'int8': (8.5, 8.5), 'fp16': (16, 16)}
+FORMATS = {'int4': (4.5, 4.5), 'k8v4': (8.5, 4.5), 'int8': (8.5, 8.5), 'int3': (3.5, 3.5), 'fp16': (16, 16)}
 
 @patch
 def nbytes(self:KV, context, kv):

@@ -15,7 +15,7 @@ from .packing import Packed
 from .core import backend, _few, _small
 from .codec import attend_state, _once
 from .kv_cache import Causal, PackedKVCache, PackedRotatingKVCache
-from .codec_cache import CodecKeys, CodecKVCache, CodecValues, exact_state, _answer, _check_call
+from .codec_cache import CodecKeys, CodecKVCache, CodecValues, beside, _check_call
 from .shared import PackedSharedKVCache
 
 # %% ../nbs/11e_recorded.ipynb #691a9e85
@@ -360,8 +360,8 @@ class _SlotKeys(CodecKeys):
         n, kw = self.exact.shape[2], dict(scale=scale, softcap=softcap)
         ask = self.live.watch(_Look(self.first, getattr(mask, 'window', None), 0, self.length, (0, n - self.first)))
         ends, see = ask(_span), ask(_slots, n)
-        exact = exact_state(q, self.exact, mx.where(see[:, None], values.exact, 0), see=see, **kw)
-        return _answer([exact, attend_state(q, (self.codec, self.c), (values.codec, values.c), ends=ends, **kw)], sinks, q.dtype)
+        coded = attend_state(q, (self.codec, self.c), (values.codec, values.c), ends=ends, **kw)
+        return beside(q, self.exact, values.exact, coded, see=see, sinks=sinks, **kw)
 
 # %% ../nbs/11e_recorded.ipynb #fbed1ada
 class _CodecBlank(_Blank, CodecKVCache):

@@ -109,18 +109,23 @@ def reserve(self:CodeBuffer, codec, shape):
 
 # %% ../nbs/11a_codec_cache.ipynb #44ec4fea
 @patch
+def room(self:CodeBuffer, n, needed=0):
+    "Make room for `n` more tokens; those before token `needed` may be forgotten"
+    if self.end - self.base + n <= self.size: return
+    start = max(self.base, min(needed, self.end))
+    used = self.end - start + n
+    self._move(start, _up(used + used//16, self.step))
+
+@patch
 def append(self:CodeBuffer, c, needed=0):
     "Write the tokens of `c` behind the last; those before token `needed` may be forgotten"
-    n, have, per = tokens(c), self.end - self.base, tokens_a_row(c)
-    if have % max(per): _fail('c', f"for token {self.end}", f"codes that begin at a multiple of {max(per)}")
+    per = tokens_a_row(c)
+    if (self.end - self.base) % max(per): _fail('c', f"for token {self.end}", f"codes that begin at a multiple of {max(per)}")
     if self.c is None: self.c = cut(c, 0, 0)
-    if have + n > self.size:
-        start = max(self.base, min(needed, self.end))
-        used = self.end - start + n
-        self._move(start, _up(used + used//16, self.step))
-        have = self.end - self.base
+    self.room(tokens(c), needed)
+    have = self.end - self.base
     self.c = type(self.c)(*(written(a, have//p, b) for a, b, p in zip(self.c, c, per)))
-    self.end += n
+    self.end += tokens(c)
 
 # %% ../nbs/11a_codec_cache.ipynb #bfa5dae7
 def exact_state(q, k, v, scale, see=None, softcap=None):
@@ -448,9 +453,15 @@ def _append(self:CodecKVCache, kv, needed=0):
 
 @patch
 def _update(self:CodecKVCache, kv):
-    lo = 0 if self.max_size is None else max(0, self.offset - self.max_size + 1)     # first position a query sees, `first` not counted
-    self._append(kv, max(0, lo - self.draft)//self.together*self.together)
+    lo, needed = self._needed()
+    self._append(kv, needed)
     return self._views(lo)
+
+@patch
+def _needed(self:CodecKVCache):
+    "The first position that the next query sees, `first` not counted, and the first that must be kept"
+    lo = 0 if self.max_size is None else max(0, self.offset - self.max_size + 1)
+    return lo, max(0, lo - self.draft)//self.together*self.together
 
 # %% ../nbs/11a_codec_cache.ipynb #2a344bfb
 @patch(as_prop=True)
@@ -619,6 +630,13 @@ def _fill(self:CodecKVCache, first, tail):
 
 CodecKVCache.state = property(_get_state, _set_state)
 mlx_cache.CodecKVCache = CodecKVCache
+
+# %% ../nbs/11a_codec_cache.ipynb #e29da2e5
+@patch
+@whole
+def make_room(self:CodecKVCache):
+    "Make room for the next block behind the codes; what the cache holds stays the same"
+    for b in self.bufs: b.room(self.g, self._needed()[1])
 
 # %% ../nbs/11a_codec_cache.ipynb #f7e4b232
 def caches(model, kind, **kw):

@@ -273,6 +273,8 @@ def _begin(self:Recorder, where, cache):
     able = where[2] in ('metal', 'cuda', 'ops') and os.environ.get('TURBOQUANT_RECORD') != 'off'
     left = min(map(_left, cache)) if able else 0
     if left < 1: return None
+    for c in cache:
+        if isinstance(c, CodecKVCache): c.make_room()
     both = [(_form(c), _now(c)) for c in cache]
     kinds = {k: i for i, k in enumerate(dict.fromkeys(both))}
     which = tuple(kinds[k] for k in both)

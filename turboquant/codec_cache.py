@@ -753,11 +753,20 @@ def _seconds(f):
     t = time.perf_counter(); mx.eval(f())
     return time.perf_counter() - t
 
+def _flow(again, steps):
+    "Seconds a step when each is queued before the one before is waited for, as in decoding"
+    before, t = mx.zeros(1), time.perf_counter()
+    for _ in range(steps):
+        new = again(); mark = new[0][0][..., :1].sum(); mx.async_eval(new, mark); del new
+        mx.eval(before); before = mark
+    mx.eval(before)
+    return (time.perf_counter() - t)/steps
+
 # %% ../nbs/11a_codec_cache.ipynb #4123e8a0
 def append_row(kind, layers, tokens=1024, repeats=5, steps=64, replay=False, **kw):
     """What appending one bfloat16 token to caches of all `layers` costs, (KV heads, head dim) each, after `tokens` others. A dict of milliseconds:
-    `append`, the mean of `steps` steps; `wait`, their median; `full`, the longest; `encode`, encoding alone, a token's share. Medians of `repeats`.
-    With `replay`, steps are recorded as in chapter 11e; `steps` then counts [recorded, ordinary] ones."""
+    `append`, the mean of `steps` steps; `wait`, their median; `full`, the longest; `flow`, the mean when none is waited for before the next is queued;
+    `encode`, encoding alone, a token's share. Medians of `repeats`. With `replay`, steps are recorded as in chapter 11e; `steps` counts [recorded, ordinary] ones."""
     draw = lambda n: {s: [mx.random.normal((1, s[0], n, s[1]), key=mx.random.key(i)).astype(mx.bfloat16) for i in (0, 1)] for s in set(layers)}
     cs, many, one = [_cache(kind, **kw) for _ in layers], draw(tokens), draw(1)
     def step(kv):
@@ -767,8 +776,8 @@ def append_row(kind, layers, tokens=1024, repeats=5, steps=64, replay=False, **k
     again, told = _replayed(cs, layers, one) if replay else (lambda: step(one), {})
     for _ in range(steps): mx.eval(again())                    # compiled and warm
     took = 1e3*np.array([[_seconds(again) for _ in range(steps)] for _ in range(repeats)])
-    med = lambda x: float(np.median(x))
-    return dict(kind=kind, append=med(took.mean(1)), wait=med(np.median(took, 1)), full=med(took.max(1)), **told, **_encode_alone(cs, layers, draw, repeats))
+    flow, med = [1e3*_flow(again, steps) for _ in range(repeats)], lambda x: float(np.median(x))
+    return dict(kind=kind, append=med(took.mean(1)), wait=med(np.median(took, 1)), full=med(took.max(1)), flow=med(flow), **told, **_encode_alone(cs, layers, draw, repeats))
 
 # %% ../nbs/11a_codec_cache.ipynb #37ef13ba
 def _cache(kind, **kw):

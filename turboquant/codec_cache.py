@@ -901,4 +901,6 @@ def main(argv=None):
 
 # %% ../nbs/11a_codec_cache.ipynb #ced499e9
 #| eval: false
-if __name__ == '__main__' and '__file__' in globals(): main()
+if __name__ == '__main__' and '__file__' in globals():
+    from turboquant.codec_cache import main                    # not as __main__: chapter 11e knows the classes of the module of this name
+    main()

@@ -306,7 +306,8 @@ class CodecKVCache(PackedKVCache):
                  draft=16,             # tokens that a bounded cache can always take back
                  seed=0,               # for codecs given by name
                  block=BLOCK):         # tokens encoded together; 1: each at once
-        k, v = (codec if isinstance(codec, (tuple, list)) else (codec, None)) if codec is not None else (codec_k, codec_v)
+        k, v = (tuple(codec)[:2] if isinstance(codec, (tuple, list)) and len(codec) == 2 else (codec, None)) if codec is not None else (codec_k, codec_v)
+        if isinstance(codec, (tuple, list)) and len(codec) != 2: _fail('codec', repr(codec), "a name, a Codec, or a pair of these")
         v = k if v is None else v
         for n, c in (('codec_k', k), ('codec_v', v)):
             if not isinstance(c, Codec) and c not in KINDS: _fail(n, repr(c), f"a Codec, or one of {', '.join(KINDS)}")

@@ -101,8 +101,16 @@ def _olds(self:BatchPackedKVCache):
 def update_and_fetch(self:BatchPackedKVCache, keys, values):
     """Append the real tokens among `keys` (B, H, L, Dk) and `values` (B, H, L, Dv) to their rows; returns the handles.
     ValueError, with nothing changed, for another number of rows, and as PackedKVCache's."""
-    if keys.ndim != 4 or keys.shape[0] != len(self.left): _fail('keys', f"of shape {keys.shape}", f"({len(self.left)}, H, L, D)")
+    self._check_rows(keys=keys, values=values)
     return self._take(keys, values)
+
+@patch
+def _check_rows(self:BatchPackedKVCache, **kv):
+    for n, x in kv.items():
+        if not isinstance(x, mx.array) or x.ndim != 4 or x.shape[0] != len(self.left):
+            _fail(n, f"of shape {x.shape}" if isinstance(x, mx.array) else f"a {type(x).__name__}", f"an mx.array ({len(self.left)}, H, L, D)")
+    if len(kv) == 2 and kv['keys'].shape[:3] != kv['values'].shape[:3]:
+        _fail('values', f"of shape {kv['values'].shape}", f"the batch, heads and length of keys: {kv['keys'].shape}")
 
 # %% ../nbs/11c_batch.ipynb #873295e7
 @patch
@@ -215,13 +223,14 @@ def _counts(name, x, B):
 def prepare(self:BatchPackedKVCache, *, left_padding=None, lengths=None, right_padding=None):
     """Announce padding: `left_padding` tokens before each row's first (only while the batch is empty), or `right_padding`
     tokens after the next `lengths` real ones. ValueError for left padding too late, and right padding without lengths."""
-    B = len(self.left)
+    B, left, todo = len(self.left), self.left, self.todo
     if left_padding is not None:
         if not self.empty(): _fail('left_padding', left_padding, "none: rows hold tokens already")
-        self.left = [a + b for a, b in zip(self.left, _counts('left_padding', left_padding, B))]
+        left = [a + b for a, b in zip(self.left, _counts('left_padding', left_padding, B))]
     if right_padding is not None and max(_counts('right_padding', right_padding, B)) > 0:
         if lengths is None: _fail('lengths', None, "the real tokens of each row, beside right_padding")
-        self.todo = _counts('lengths', lengths, B)
+        todo = _counts('lengths', lengths, B)
+    self.left, self.todo = left, todo
 
 @patch
 def finalize(self:BatchPackedKVCache):
@@ -232,6 +241,7 @@ def finalize(self:BatchPackedKVCache):
 @patch(cls_method=True)
 def merge(cls:BatchPackedKVCache, caches):
     "One batch of `caches`, each of one row; they stay as they are"
+    if not caches: _fail('caches', "empty", "at least one cache")
     for c in caches:
         if not all(isinstance(b, PackedBuffer) for b in getattr(c, 'bufs', [None])):
             _fail('caches', f"one of type {type(c).__name__}", "packed caches of 4 or 8 bits; those of other codecs run row by row only")
@@ -251,9 +261,9 @@ def extract(self:BatchPackedKVCache, idx):
 @whole
 def filter(self:BatchPackedKVCache, batch_indices):
     "Keep the rows `batch_indices`, in that order"
+    if not isinstance(batch_indices, (mx.array, list, tuple, range)): _fail('batch_indices', repr(batch_indices), f"some of 0 to {len(self.left) - 1}")
     keep = batch_indices.tolist() if isinstance(batch_indices, mx.array) else list(batch_indices)
-    if not all(isinstance(i, int) and 0 <= i < len(self.left) for i in keep) or not keep:
-        _fail('batch_indices', keep, f"some of 0 to {len(self.left) - 1}")
+    if not keep or not all(type(i) is int and 0 <= i < len(self.left) for i in keep): _fail('batch_indices', keep, f"some of 0 to {len(self.left) - 1}")
     self.version += 1; self.last = None
     self.left, self.todo = [self.left[i] for i in keep], self.todo and [self.todo[i] for i in keep]
     if self.stack: self.stack.filter(keep)
@@ -528,7 +538,7 @@ class BatchPackedSharedKVCache(BatchPackedKVCache, PackedSharedKVCache):
     def update_and_fetch(self, values, same=None):
         "Append the real tokens among `values` (B, H, L, D) to their rows; returns the handles"
         if same is not None and same is not values: _fail('same', "another tensor", "nothing, or `values` once more")
-        if values.ndim != 4 or values.shape[0] != len(self.left): _fail('values', f"of shape {values.shape}", f"({len(self.left)}, H, L, D)")
+        self._check_rows(values=values)
         return self._take(values)
 
 mlx_cache.BatchPackedSharedKVCache = BatchPackedSharedKVCache

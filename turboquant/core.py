@@ -786,8 +786,11 @@ def _type(dtype): return str(dtype).split('.')[-1]
 def _types(*arrays): return '_'.join([_type(x.dtype) for x in arrays])
 
 # %% ../nbs/04_sdpa_int4.ipynb #5944baf4
-@functools.lru_cache(1024)
-def _small(dtype, *xs): return mx.array(xs, dtype=dtype)        # not evaluated: that would wait for all that is queued
+@functools.lru_cache(2048)
+def _made(use, dtype, xs): return mx.array(xs, dtype=dtype)     # not evaluated: that would wait for all that is queued
+
+_USE = ['constant']             # or 'input': chapter 11e records calls, and what goes in must be no array that is known inside
+def _small(dtype, *xs): return _made(_USE[0], dtype, xs)
 
 def _few(dtype, *xs):
     "Numbers for a kernel, in 16 bytes or more: MLX keeps arrays of 8 in the host's memory, and an H200 needs 15 us to read it"

@@ -350,12 +350,20 @@ def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
 
 # %% ../nbs/11_kv_cache.ipynb #2d0048cb
 def note(*objects):
-    "What `objects` are now, for `undo`: their attributes, which must be replaced and not changed from then on"
-    return [(o, dict(vars(o))) for o in objects]
+    "What `objects` are now, for `undo`: their attributes, which must be replaced and not changed from then on, and their clock"
+    return [(o, (now := dict(vars(o))), now['clock'][0] if 'clock' in now else None) for o in objects]
 
 def undo(noted):
-    "Make objects what `note` found"
-    for o, now in noted: vars(o).update(now)
+    "Make objects what `note` found. An interrupt waits until all are"
+    late = None
+    while noted:
+        try:
+            for o, now, time in noted:
+                vars(o).update(now)
+                if time is not None: o.clock[0] = time
+            noted = None
+        except KeyboardInterrupt as e: late = e
+    if late: raise late
 
 # %% ../nbs/11_kv_cache.ipynb #f9bd60a8
 def whole(f):
@@ -604,10 +612,13 @@ def is_trimmable(self:PackedRotatingKVCache): return self.lost == 0 or self.max_
 # %% ../nbs/11_kv_cache.ipynb #b298e2f3
 def trim_cache(caches, n):
     "Take back the last `n` tokens of all `caches`, or of none: ValueError naming the layer that cannot; returns `n`"
+    now = note(*(p for c in caches for p in (c._parts() if hasattr(c, '_parts') else [c])))
     for i, c in enumerate(caches):
         most = getattr(c, 'max_trim', n) if c.is_trimmable() else 0
         if n > most: _fail('n', n, f"at most {most}: layer {i}, a {type(c).__name__}, holds no more")
-    for c in caches: c.trim(n)
+    try:
+        for c in caches: c.trim(n)
+    except BaseException: undo(now); raise
     return n
 
 # %% ../nbs/11_kv_cache.ipynb #ea53868a

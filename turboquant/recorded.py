@@ -12,7 +12,7 @@ from fastcore.basics import patch
 
 # %% ../nbs/11e_recorded.ipynb #d0ac9588
 from .packing import Packed
-from .core import backend, _few, _small, _types as _dtypes
+from .core import backend, _few, _small, _types as _dtypes, _USE
 from .codec import attend_state, _once
 from .cuda import CUDA_PRELUDE, lean_kernel
 from .kv_cache import Causal, PackedKVCache, PackedRotatingKVCache, turn
@@ -61,17 +61,18 @@ WRITE_SIDE = """
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
       }
-      for (int d = tid; d < D@; d += 128) o@[(long(head) * S + slot) * D@ + d] = T(xs[d] * units[@]);
+      for (int d = tid; d < D@; d += 128) o@[(long(head) * S + slot) * D@ + d] = T(xs[d] * UNIT@);
     }
   }
 """
 
 # %% ../nbs/11e_recorded.ipynb #684fd951
 @functools.lru_cache(64)
-def _write_kernel(make, header, n, types):
-    text = WRITE_START + ''.join(WRITE_SIDE.replace('@', str(i)) for i in range(n))
-    names = [*(x + str(i) for i in range(n) for x in 'hx'), 'numbers', 'units']
-    return make(name=f'write{n}_{types}', input_names=names, output_names=[f'o{i}' for i in range(n)], source=text, header=header)
+def _write_kernel(make, header, units, types):
+    n = len(units)
+    text = WRITE_START + ''.join(WRITE_SIDE.replace('UNIT@', f'{u!r}f').replace('@', str(i)) for i, u in enumerate(units))
+    names = [*(x + str(i) for i in range(n) for x in 'hx'), 'numbers']
+    return make(name=f'write{n}_{types}_' + '_'.join(f'{u:.4f}'[2:] for u in units), input_names=names, output_names=[f'o{i}' for i in range(n)], source=text, header=header)
 
 def write_launch(halves, kv, slot, turned):
     """For each pair of the lists `halves`, (B, H, S, D) of one 16-bit dtype, and `kv`, (B, H, 1, D), D a multiple of 8: the first with the
@@ -80,8 +81,9 @@ def write_launch(halves, kv, slot, turned):
     here = [t and D & (D - 1) == 0 for t, D in zip(turned, dims)]                     # the others are turned before
     kv = [turn(x) if t and not h else x for x, t, h in zip(kv, turned, here)]
     flags = dict(T=halves[0].dtype, S=S, DMAX=max(dims), **{f'D{i}': D for i, D in enumerate(dims)}, **{f'TURN{i}': int(h) for i, h in enumerate(here)})
-    return _write_kernel(make, header, n, _dtypes(*halves, *kv))(
-        inputs=[*(a for p in zip(halves, kv) for a in p), slot, _few(mx.float32, *(D**-.5 if h else 1. for D, h in zip(dims, here)))],
+    units = tuple(D**-.5 if h else 1. for D, h in zip(dims, here))
+    return _write_kernel(make, header, units, _dtypes(*halves, *kv))(
+        inputs=[*(a for p in zip(halves, kv) for a in p), slot],
         template=list(flags.items()), grid=(-(-S//16)*128, B*H, n), threadgroup=(128, 1, 1), output_shapes=[h.shape for h in halves], output_dtypes=[h.dtype for h in halves])
 
 # %% ../nbs/11e_recorded.ipynb #3dd4a553
@@ -221,6 +223,7 @@ class _Tape:
     def _rewind(self):
         "Forget what was recorded"
         self.run, self.error = mx.compile(self._run, inputs=[self.model]) if self.compiled else self._run, None
+        self.played = False                                  # has `run` been through once?
 
 # %% ../nbs/11e_recorded.ipynb #93c735c7
 @patch
@@ -235,7 +238,9 @@ def _tell(self:_Tape, ids, stored, halves, numbers):
 def _numbers(self:_Tape, nows):
     "The small inputs for what `_now` said of each kind"
     to = lambda slot, n: _few(mx.int32, slot) if self.kernel else _here(slot, n)
-    return [(_few(mx.int32, n)[0], to(slot, self.sizes[k]), live.at(*ends)) for k, (live, (n, slot, *ends)) in enumerate(zip(self.lives, nows))]
+    _USE[0] = 'input'
+    try: return [(_few(mx.int32, n)[0], to(slot, self.sizes[k]), live.at(*ends)) for k, (live, (n, slot, *ends)) in enumerate(zip(self.lives, nows))]
+    finally: _USE[0] = 'constant'
 
 # %% ../nbs/11e_recorded.ipynb #0d318748
 def _places(tree):
@@ -247,8 +252,10 @@ def _places(tree):
 @patch
 def _run(self:_Tape, *args):
     "`_tell`, but an error is kept in `error`: mx.compile leaves placeholders in the model unless its function returns"
-    before = list(_places(self.model))
-    try: return self._tell(*args)
+    before = []
+    try:
+        before = list(_places(self.model))
+        return self._tell(*args)
     except BaseException as e:
         for d, k, x in before: d[k] = x
         self.error = e
@@ -257,9 +264,12 @@ def _run(self:_Tape, *args):
 # %% ../nbs/11e_recorded.ipynb #f2351ee1
 @patch
 def _go(self:_Tape, f, *args):
-    "f(*args), or what it kept as `error`"
-    out, e = f(*args), self.error
-    if e is None: return out
+    "f(*args), or what it kept as `error`. Until something is recorded, whatever stops it leaves the model's weights where they were"
+    before = [] if self.played else list(_places(self.model))
+    try: out, e = f(*args), self.error
+    except BaseException as stop: out, e = None, stop
+    if e is None: self.played = f is self.run; return out
+    for d, k, x in before: d[k] = x
     self._rewind()
     raise e
 

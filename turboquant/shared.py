@@ -920,7 +920,7 @@ def output(self:_Part, D):
     return mx.where(l == 0, 0, o / mx.where(l == 0, 1, l)).reshape(*self.shape, D)
 
 # %% ../nbs/11b_shared.ipynb #9b23b296
-def shared_chunk(s, tile=None, rows=2**15, ahead=2):
+def shared_chunk(s, tile=None, rows=2**16, ahead=1):
     """A `SharedCall` of many queries in MLX's matrix products, a tile of keys and about `rows` rows of queries at a time, at most `ahead` queued; not inside mx.compile.
 
     Queries in bfloat16: products of float16, whose 11 bits are enough for 8. Others: float32 (on NVIDIA MLX takes 11 bits of those)."""

@@ -436,11 +436,13 @@ def _new_cache(model, kv, draft=None):
 
 # %% ../nbs/13_generate.ipynb #2c997ac3
 def _fitting(model, cache):
-    "`cache`, if it has as many entries as `model` makes for itself, else ValueError"
+    "`cache`, if it has as many entries as `model` makes for itself, all of as many tokens, else ValueError"
     from mlx_lm.models.cache import make_prompt_cache
     n = len(make_prompt_cache(model))
     if not isinstance(cache, (list, tuple)) or len(cache) != n:
         raise ValueError(f'cache: got {len(cache) if isinstance(cache, (list, tuple)) else type(cache).__name__}, wanted a list of {n}, one for each layer that keeps one')
+    held = {c.offset for c in cache if isinstance(getattr(c, 'offset', None), int)}
+    if len(held) > 1: raise ValueError(f'cache: got layers with {min(held)} to {max(held)} tokens, wanted the same in all: was a pass broken off?')
     return cache
 
 # %% ../nbs/13_generate.ipynb #5fd968c5
@@ -500,25 +502,25 @@ class Chat:
         self.max_tokens = _within('max_tokens', max_tokens, 1, math.inf, whole=True)
         _known(model, 'logit_bias', logit_bias or {})
         encode(tokenizer, [dict(role='user', content='x')])                     # refuses a model without a template
-        self.running = None
+        self.running, self.lent, self.dirty = None, [], False
         self.clear()
 
 # %% ../nbs/13_generate.ipynb #a0c4364f
 @patch
 def _close(self:Chat):
-    "End an answer that its reader left standing"
+    "End an answer that its reader left standing, and make up for an end that was interrupted"
     if self.running: self.running.close()
     self.running = None
+    if self.dirty: self._settle(True)
 
 @patch
-def _forget(self:Chat): self.cache, self.ids = _new_cache(self.model, self.kv, self.draft), []
+def _forget(self:Chat, **more): vars(self).update(cache=_new_cache(self.model, self.kv, self.draft), ids=[], **more)
 
 @patch
 def clear(self:Chat):
     "Start anew: no messages, an empty cache"
-    self._close(); self._forget()
-    self.messages = [] if self.system is None else [dict(role='system', content=self.system)]
-    self.last = None
+    self._close()
+    self._forget(messages=[] if self.system is None else [dict(role='system', content=self.system)], last=None)
 
 @patch
 def cancel(self:Chat):
@@ -530,14 +532,16 @@ def cancel(self:Chat):
 def _settle(self:Chat, broken=False):
     "Make all layers hold the same tokens, and `ids` be those; `broken`: a pass may have ended halfway"
     tell = [c for c in self.cache if hasattr(c, 'offset')]
-    silent, held = len(tell) < len(self.cache), min(_held(self.cache), len(self.ids))    # guesses of a draft may lie beyond
-    if not tell or broken and silent or not all(trim([c], c.offset - held) for c in tell): self._forget()
-    self.ids = self.ids[:_held(self.cache)]
+    sure, held = not broken or all(isinstance(c, PackedKVCache) for c in self.cache), min(_held(self.cache), len(self.ids))
+    self.lent.clear()
+    if not tell or not sure or not all(trim([c], c.offset - held) for c in tell): self._forget()    # beyond `held`: guesses of a draft
+    self.ids, self.dirty = self.ids[:_held(self.cache)], False
 
 # %% ../nbs/13_generate.ipynb #92562914
 @patch
 def _reuse(self:Chat, ids):
     "Trim the cache to the beginning it shares with `ids`; returns the rest of `ids`, at least one token"
+    self.dirty = True
     n = min(common(self.ids, ids), len(ids) - 1)
     if not trim(self.cache, len(self.ids) - n): self._forget(); n = 0
     self.ids = ids[:n]
@@ -571,6 +575,7 @@ def send(self:Chat, text, progress=None):
     self._close()
     _not_endless(self.model, self.tokenizer, text)
     ask, ids = self._fit(self.messages + [dict(role='user', content=text)])
+    _known(self.model, 'text', ids)
     room, self.cancelled = _room(self.model, ids, []), False
     self.running = self._answer(ask, ids, room, progress)
     return self.running
@@ -582,17 +587,18 @@ def _answer(self:Chat, ask, ids, room, progress):
     new, said, broken = self._reuse(ids), '', True
     before = self.ids
     self.ids, self.sampler.seen = ids[:], None; self.sampler.see(ids)
-    pieces = _pieces(self.model, self.tokenizer, new, self.cache, self.sampler, self.max_tokens, room,
-                     self.prefill_chunk, StopText(), progress, lambda: self.cancelled, self.draft, before)
+    self.lent = self.cache[:]
+    pieces = _wire(_pieces(self.model, self.tokenizer, new, self.lent, self.sampler, self.max_tokens, room,
+                           self.prefill_chunk, StopText(), progress, lambda: self.cancelled, self.draft, before))
     try:
-        for p in _wire(pieces):
-            if p.token is not None: self.ids.append(p.token); said += '' if p.thinking else p.text; self.last = p
-            yield p
+        with contextlib.closing(pieces):
+            for p in pieces:
+                if p.token is not None: self.ids.append(p.token); said += '' if p.thinking else p.text; self.last = p
+                if said: self.messages = ask + [dict(role='assistant', content=said)]
+                yield p
         broken = False
-    except GeneratorExit: broken = False; raise            # left between two tokens
-    finally:
-        self._settle(broken)
-        if said: self.messages = ask + [dict(role='assistant', content=said)]
+    except (GeneratorExit, OutOfMemory): broken = False; raise                  # left between two passes
+    finally: self._settle(broken)
 
 # %% ../nbs/13_generate.ipynb #fdac1b96
 def _file_name(path):
@@ -613,10 +619,12 @@ def save(self:Chat, path):
     return path
 
 # %% ../nbs/13_generate.ipynb #cb5d469b
-def _conversation(path, texts):
-    "(messages, ids, kv) among the `texts` of a file"
+def _conversation(path, texts, cache):
+    "(messages, ids, kv) among the `texts` of a file; each layer of `cache` must hold as many tokens as there are ids"
     try: messages, ids, kv = (json.loads(texts[k]) for k in ('messages', 'ids', 'kv'))
     except (KeyError, ValueError): raise ValueError(f'path: {path} holds a cache, but no conversation') from None
+    bad = next((c.offset for c in cache if getattr(c, 'offset', len(ids)) != len(ids)), None)
+    if bad is not None: raise ValueError(f'path: {path} holds a conversation of {len(ids)} tokens, but a layer with {bad}')
     return messages, _ids(ids), kv
 
 @patch
@@ -625,11 +633,11 @@ def load(self:Chat, path):
     (CacheFileError when the file is damaged or of another model) or OSError: then nothing has changed."""
     path = _file_name(path)
     cache, texts = load_cache(path, self.model, return_metadata=True)
-    messages, ids, kv = _conversation(path, texts)
+    messages, ids, kv = _conversation(path, texts, cache)
     _new_cache(self.model, kv)
     if self.draft: self.draft.check(self.model, cache)
     self._close()
-    self.cache, self.ids, self.messages, self.kv, self.last = cache, ids, messages, kv, None
+    vars(self).update(cache=cache, ids=ids, messages=messages, kv=kv, last=None)
 
 # %% ../nbs/13_generate.ipynb #f9c6e036
 def kv_bytes(cache):
@@ -895,7 +903,8 @@ def _talk(chat, name, screen):
             warned = True; screen.note('Ctrl-C again, Ctrl-D or /quit leaves.'); continue
         warned = False
         if not line: continue
-        reply = _command(line, chat, name)
+        try: reply = _command(line, chat, name)
+        except KeyboardInterrupt: reply = '\n[broken off]'
         if reply is None: return 0
         if reply: screen.note(reply)
         else: _turn(chat, line, screen)

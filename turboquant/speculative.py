@@ -148,7 +148,7 @@ def report(self:Speculator):
 class ModelDraft:
     "Guesses with `model`, whose vocabulary is that of the model it guesses for; it keeps a cache of format `kv`"
     def __init__(self, model, kv='int4'):
-        self.model, self.kv, self.ids, self.sure = model, kv, [], 0
+        self.model, self.kv, self.ids, self.sure, self.dirty = model, kv, [], 0, False
         self.cache = _new_cache(model, kv)
         _check_gives_back(self.cache)
 
@@ -162,22 +162,24 @@ class ModelDraft:
 @patch
 def _follow(self:ModelDraft, said):
     "Make the cache hold `said` without its last id"
+    if self.dirty: self.cache, self.ids, self.sure = _new_cache(self.model, self.kv), [], 0
+    self.dirty = True
     n = self.sure + common(self.ids[self.sure:], said[self.sure:-1])
     if not trim(self.cache, len(self.ids) - n): self.cache, n = _new_cache(self.model, self.kv), 0
     prefill(self.model, said[n:-1], self.cache)
-    self.ids, self.sure = said[:-1], len(said) - 1
+    self.ids, self.sure, self.dirty = said[:-1], len(said) - 1, False
 
 @patch
 def propose(self:ModelDraft, said, n):
     "(ids (n,), q (n, V) that they were drawn from, or None when the sampler is greedy)"
     self._follow(said)
-    s, y, ids, q = self.sampler, mx.array(said[-1:], dtype=mx.int32), [], []
+    s, y, ids, q, self.dirty = self.sampler, mx.array(said[-1:], dtype=mx.int32), [], [], True
     s.seen = None; s.see(said)
     for _ in range(n):
         l = s.shape(self.model(y[None], cache=self.cache)[:, -1]); y = s.draw(l).astype(mx.int32); s.see(y)
         ids.append(y); q.append(l)
     d = mx.concatenate(ids)
-    self.ids = said + d.tolist()[:-1]
+    self.ids, self.dirty = said + d.tolist()[:-1], False
     return d, mx.softmax(mx.concatenate(q), -1) if s.temp else None
 
 # %% ../nbs/13a_speculative.ipynb #6fa7bd08

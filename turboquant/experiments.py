@@ -810,7 +810,7 @@ def int3_run(name, tokens=2048, start=0, only=None, chunk=256):
     made = {n: codec_caches(model, (Channel(D, **kw), 'int3')) for n, kw in INT3.items() if only is None or n in only}
     rows = compare(model, tok, text, [(n, lambda m, c=c: c) for n, c in made.items()], tokens=tokens, chunk=chunk)
     return dict(tokens=tokens, start=start, base=rows[0]['ppl'], rows=[curves(r, rows[0]) | {k: r[k] for k in ('increase', 'se', 'kl', 'top1', 'bits')} |
-                                                                       dict(mean_bits=mean_bits(made[r['format']])) for r in rows[1:]])
+        dict(mean_bits=mean_bits(made[r['format']])) for r in rows[1:]])
 
 # %% ../nbs/15_experiments.ipynb #a2a3361e
 def mean_bits(cache):

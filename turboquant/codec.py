@@ -909,13 +909,15 @@ def config(self:Codec):
 @patch(cls_method=True)
 def from_config(cls:Codec, config):
     "The codec that `config()` described. ValueError for an unknown codec, one that is not a `cls`, or an unknown option."
+    if not isinstance(config, dict): _fail('config', repr(config), "a dict, as config() returns it")
     o, name = dict(config), config.get('codec')
     if name not in _codecs: _load_codecs()
     kind = _codecs.get(o.pop('codec', None))
     if kind is None: _fail('config', f"of a codec {name!r}", f"one of {sorted(_codecs)}")
     if not issubclass(kind, cls): _fail('config', f"of a {name}", f"that of a {cls.__name__}")
     if set(o) - set(kind.options): _fail('config', f"with {sorted(set(o) - set(kind.options))}", f"only {list(kind.options)}")
-    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in o.items()})
+    try: return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in o.items()})
+    except TypeError as e: _fail('config', f"{config} ({e})", f"all of {list(kind.options)}")
 
 # %% ../nbs/07b_codec.ipynb #1d323eae
 @patch
@@ -928,7 +930,18 @@ def load(cls:Codec, path):
     "(codec, codes) that `save` wrote. ValueError for a foreign, cut or changed file, another format or another codec than `cls`."
     arrays, about = read_tensors(path)
     if about.get('format') != FORMAT: _fail('path', f"{str(path)!r}, of format {about.get('format')}", f"format {FORMAT}")
-    codec = cls.from_config(about['config'])
+    codec = cls.from_config(about.get('config'))
     if set(arrays) != set(codec.Codes._fields):
         _fail('path', f"{str(path)!r}, with arrays {sorted(arrays)}", f"{list(codec.Codes._fields)}")
-    return codec, codec.Codes(**arrays)
+    codes = codec.Codes(**arrays)
+    codec._check_like(codes, path)
+    return codec, codes
+
+@patch
+def _check_like(self:Codec, c, path):
+    "ValueError unless the arrays of the codes `c`, read from `path`, have the dtypes and widths that this codec writes, for one number of tokens"
+    lead, rows = c[0].shape[:-2], tokens_a_row(c)
+    like = self.encode(mx.zeros((*[1]*(len(lead) - 1), *lead[-1:], 64, self.dim)))
+    ns = {-(-a.shape[-2]*r//max(rows)) if a.ndim > 1 else -1 for a, r in zip(c, rows)}
+    odd = [n for n, a, b in zip(c._fields, c, like) if a.dtype != b.dtype or a.ndim < 2 or a.shape[-1] != b.shape[-1] or a.shape[:-2] != c[0].shape[:-2]]
+    if odd or len(ns) > 1: _fail('path', f"{str(path)!r}, with arrays {[(n, a.shape, str(a.dtype)[9:]) for n, a in zip(c._fields, c)]}", f"what {self!r} writes")

@@ -66,7 +66,8 @@ def make(kind,          # a key of KINDS
          values=False,  # the codec of values instead of keys
          sample=None):  # (B, Hkv, N, dim): where to look for outlier channels, for kinds that tell channels apart
     "The codec of `kind` for one side of a cache. ValueError for an unknown kind, or a dim its codec does not take."
-    if kind not in KINDS: _fail('kind', repr(kind), f"one of {', '.join(KINDS)}")
+    if not isinstance(kind, str) or kind not in KINDS: _fail('kind', repr(kind), f"one of {', '.join(KINDS)}")
+    if isinstance(dim, bool) or not isinstance(dim, int) or dim < 1: _fail('dim', repr(dim), "a positive integer, the head dim")
     return KINDS[kind][bool(values)](dim, seed, sample)
 
 # %% ../nbs/11a_codec_cache.ipynb #1b031b3b
@@ -310,7 +311,7 @@ class CodecKVCache(PackedKVCache):
         if isinstance(codec, (tuple, list)) and len(codec) != 2: _fail('codec', repr(codec), "a name, a Codec, or a pair of these")
         v = k if v is None else v
         for n, c in (('codec_k', k), ('codec_v', v)):
-            if not isinstance(c, Codec) and c not in KINDS: _fail(n, repr(c), f"a Codec, or one of {', '.join(KINDS)}")
+            if not isinstance(c, Codec) and not (isinstance(c, str) and c in KINDS): _fail(n, repr(c), f"a Codec, or one of {', '.join(KINDS)}")
         whole = lambda x, lo: isinstance(x, int) and not isinstance(x, bool) and x >= lo
         for n, x, lo in (('first', first, 0), ('recent', recent, 0), ('draft', draft, 1), ('seed', seed, 0), ('block', block, 1)):
             if not whole(x, lo): _fail(n, repr(x), f"an integer from {lo}")

@@ -7,7 +7,7 @@ __all__ = ['polar', 'unpolar', 'angle_density', 'angle_codebook', 'kept', 'expec
            'kmeans']
 
 # %% ../nbs/08_polarquant.ipynb #183aaa89
-import functools
+import functools, math
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
@@ -78,6 +78,7 @@ class PolarQuant(Codec):
     Codes, options = PolarCodes, ('dim', 'levels', 'bits', 'seed', 'books')
     def __init__(self, dim, levels=4, bits=(4, 2, 2, 2), seed=0, books=None):
         super().__init__(dim, seed)
+        if not isinstance(bits, (tuple, list)): _fail('bits', repr(bits), f"{levels} numbers, one a level")
         self.levels, self.bits = _check_int('levels', levels, 1, 8), tuple(_check_int('bits', b, 1, 8) for b in bits)
         self.block = 2**levels
         if dim % self.block: _fail('dim', dim, f"a multiple of the block, 2^levels = {self.block}")

@@ -48,7 +48,8 @@ class TurboQuant(Codec):
                  mode='mse',           # or prod, or unbiased
                  seed=0, rows='gaussian', channels=None):
         super().__init__(_check_int('dim', dim, 4, 2**16), seed, 'qr')
-        if isinstance(bits, bool) or bits not in (1, 2, 3, 4, 2.5, 3.5): _fail('bits', repr(bits), "1, 2, 3, 4, 2.5 or 3.5")
+        if isinstance(bits, (bool, str, tuple, list)) or bits not in (1, 2, 3, 4, 2.5, 3.5): _fail('bits', repr(bits), "1, 2, 3, 4, 2.5 or 3.5")
+        bits = int(bits) if bits == int(bits) else float(bits)                    # also of 4.0, or NumPy's numbers
         if mode not in ('mse', 'prod', 'unbiased'): _fail('mode', repr(mode), "'mse', 'prod' or 'unbiased'")
         if rows not in ('gaussian', 'orthogonal'): _fail('rows', repr(rows), "'gaussian' or 'orthogonal'")
         self.bits, self.mode, self.rows, self.channels = bits, mode, rows, channels
@@ -159,6 +160,7 @@ def _inner(self:TurboQuant):
 def fit(self:TurboQuant, x):
     "This codec with its outlier channels chosen on the sample `x` (B, Hkv, N, dim); itself where none are told apart"
     if self.bits not in (2.5, 3.5) or self.channels is not None: return self
+    if x.shape[-1] != self.dim: _fail('x', f"of shape {x.shape}", f"(B, Hkv, N, {self.dim})")
     return TurboQuant(self.dim, self.bits, self.mode, self.seed, self.rows, outliers(x, self.dim//4).tolist())
 
 # %% ../nbs/10_turboquant.ipynb #f7a44496

@@ -218,7 +218,7 @@ class _Tape:
         mx.eval([c.state for c in cache])                    # so that what the model made once and keeps is there, and not made at each step
         self.model, self.which, self.compiled, self.lives = model, which, compiled, [Live() for _ in {*which}]
         self.blanks, self.sizes = [_blank(c, self.lives[k]) for c, k in zip(cache, which)], {k: c.halves[0].shape[2] for c, k in zip(cache, which)}
-        self.kernel = backend() in WRITERS and all(d[2] % 8 == 0 for c in cache for d in c.dims)         # for writing
+        self.kernel = {k: backend() in WRITERS and len(c.dims) == 2 and all(d[2] % 8 == 0 for d in c.dims) for c, k in zip(cache, which)}     # one tensor is one launch anyway
         self._rewind()
     def _rewind(self):
         "Forget what was recorded"
@@ -237,9 +237,9 @@ def _tell(self:_Tape, ids, stored, halves, numbers):
 @patch
 def _numbers(self:_Tape, nows):
     "The small inputs for what `_now` said of each kind"
-    to = lambda slot, n: _few(mx.int32, slot) if self.kernel else _here(slot, n)
+    to = lambda slot, k: _few(mx.int32, slot) if self.kernel[k] else _here(slot, self.sizes[k])
     _USE[0] = 'input'
-    try: return [(_few(mx.int32, n)[0], to(slot, self.sizes[k]), live.at(*ends)) for k, (live, (n, slot, *ends)) in enumerate(zip(self.lives, nows))]
+    try: return [(_few(mx.int32, n)[0], to(slot, k), live.at(*ends)) for k, (live, (n, slot, *ends)) in enumerate(zip(self.lives, nows))]
     finally: _USE[0] = 'constant'
 
 # %% ../nbs/11e_recorded.ipynb #0d318748

@@ -9,7 +9,7 @@ __all__ = ['FLOATS', 'LOWEST', 'SDPA_LOADS', 'SDPA_HEADER', 'SDPA_SETUP', 'SDPA_
            'parts_launch', 'sdpa_launch', 'sdpa_metal', 'backend', 'sdpa_int4']
 
 # %% ../nbs/04_sdpa_int4.ipynb #75331032
-import functools, hashlib, importlib, importlib.util, os
+import functools, hashlib, importlib, importlib.util, os, threading
 from dataclasses import dataclass
 import numpy as np
 import mlx.core as mx
@@ -789,8 +789,9 @@ def _types(*arrays): return '_'.join([_type(x.dtype) for x in arrays])
 @functools.lru_cache(2048)
 def _made(use, dtype, xs): return mx.array(xs, dtype=dtype)     # not evaluated: that would wait for all that is queued
 
-_USE = ['constant']             # or 'input': chapter 11e records calls, and what goes in must be no array that is known inside
-def _small(dtype, *xs): return _made(_USE[0], dtype, xs)
+class _Use(threading.local): kind = 'constant'        # or 'input': chapter 11e records calls, and what goes in must be no array that is known inside
+_USE = _Use()
+def _small(dtype, *xs): return _made(_USE.kind, dtype, xs)
 
 def _few(dtype, *xs):
     "Numbers for a kernel, in 16 bytes or more: MLX keeps arrays of 8 in the host's memory, and an H200 needs 15 us to read it"

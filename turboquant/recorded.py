@@ -238,9 +238,9 @@ def _tell(self:_Tape, ids, stored, halves, numbers):
 def _numbers(self:_Tape, nows):
     "The small inputs for what `_now` said of each kind"
     to = lambda slot, k: _few(mx.int32, slot) if self.kernel[k] else _here(slot, self.sizes[k])
-    _USE[0] = 'input'
+    _USE.kind = 'input'
     try: return [(_few(mx.int32, n)[0], to(slot, k), live.at(*ends)) for k, (live, (n, slot, *ends)) in enumerate(zip(self.lives, nows))]
-    finally: _USE[0] = 'constant'
+    finally: _USE.kind = 'constant'
 
 # %% ../nbs/11e_recorded.ipynb #0d318748
 def _places(tree):

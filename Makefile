@@ -68,9 +68,9 @@ lab: ## JupyterLab on the notebooks, at the first chapter; ARGS="--no-browser 05
 	[ "$$(id -u)" != 0 ] || set -- --allow-root "$$@"; \
 	cd nbs && exec ../.venv/bin/jupyter lab "$$@"
 
-export: ## write the modules from the notebooks, clean the notebooks, render README.md
+export: ## write the modules from the notebooks, clean the notebooks, fold their solutions, render README.md
 	@.ci/venv.sh dev
-	@.venv/bin/nbdev_export && .venv/bin/nbdev_clean && .venv/bin/python .ci/readme.py
+	@.venv/bin/nbdev_export && .venv/bin/nbdev_clean && .venv/bin/python .ci/fold.py && .venv/bin/python .ci/readme.py
 
 readme: ## README.md from nbs/index.ipynb
 	@.ci/venv.sh dev

@@ -6,6 +6,7 @@ Counted as failed: each notebook that stopped, each check that found something. 
 import argparse, ast, json, os, shutil, signal, subprocess, sys, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+import fold
 
 root = Path(__file__).resolve().parent.parent
 exports = {'export', 'exports', 'exporti'}
@@ -102,6 +103,7 @@ def hygiene():
               'nbdev_clean leaves no diff': lambda: leaves_no_diff(tool('nbdev_clean')),
               'README.md is that of nbs/index.ipynb': lambda: leaves_no_diff(sys.executable, '.ci/readme.py'),
               'no error is stored in a notebook': stored_errors,
+              'solutions are folded in JupyterLab': fold.unfolded,
               'titles stand in cells of their own': lost_openings}
     failed = 0
     for name, check in checks.items():

@@ -1,0 +1,40 @@
+"""Cells that the site folds (`#| code-fold: true`) are folded in JupyterLab and VS Code too: a flag in their metadata, and for the
+solutions of exercises one for what they print. fold.py writes the flags into nbs/*.ipynb; `unfolded` names the notebooks that lack them."""
+import json, re
+from pathlib import Path
+
+NBS = Path(__file__).resolve().parent.parent/'nbs'
+
+def wanted(cells):
+    "Each code cell, and the flags that its metadata should hold under `jupyter`"
+    exercises = False
+    for c in cells:
+        s = ''.join(c['source'])
+        if c['cell_type'] == 'markdown' and (h := re.search(r'^## (.*)', s, re.M)): exercises = h[1].strip() == 'Exercises'
+        if c['cell_type'] == 'code':
+            if not re.search(r'^#\| *code-fold: *true', s, re.M): yield c, {}
+            else: yield c, dict(source_hidden=True) | (dict(outputs_hidden=True) if exercises else {})
+
+def fold(nb):
+    "Set the flags in the notebook `nb`, a dict; returns whether any was missing"
+    new = False
+    for c, flags in wanted(nb['cells']):
+        if c['metadata'].get('jupyter', {}) != flags:
+            c['metadata'].pop('jupyter', None); new = True
+            if flags: c['metadata']['jupyter'] = flags
+    return new
+
+def files(): return sorted(f for f in NBS.glob('*.ipynb') if fold(json.loads(f.read_text(encoding='utf-8'))))
+
+def unfolded():
+    "A complaint about notebooks whose flags are not as they should be, or nothing"
+    bad = [f.name for f in files()]
+    return f"cells to fold in {', '.join(bad)}: run `make export`" if bad else ''
+
+def main():
+    for f in files():
+        nb = json.loads(f.read_text(encoding='utf-8')); fold(nb)
+        new = f.with_name(f.name + '.new')
+        new.write_text(json.dumps(nb, indent=1, ensure_ascii=False, sort_keys=True) + '\n', encoding='utf-8'); new.replace(f)
+
+if __name__ == '__main__': main()

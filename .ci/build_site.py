@@ -4,7 +4,7 @@ build_site.py [--katex DIR] [--quarto]. DIR holds a KaTeX distribution to ship w
 without a network the pages load KaTeX from a CDN. smalldocs lacks a few of Quarto's conveniences, so they are resolved here: numbers
 of figures and equations, file names, links. _docs/notebooks holds the notebooks with a first cell that installs the library: what a
 page's download link gives, and what the site's workflow publishes for Colab to open."""
-import argparse, ast, base64, hashlib, html, json, os, re, shlex, shutil, subprocess, sys, tempfile, zipfile
+import argparse, ast, base64, hashlib, html, importlib, json, os, re, shlex, shutil, subprocess, sys, tempfile, zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from nbdev.config import get_config
@@ -12,6 +12,7 @@ from nbdev.quarto import nbdev_sidebar, refresh_quarto_yml
 from nbdev import serve
 from nbdev.process import Processor
 from nbdev.processors import FilterDefaults, exec_show_docs, rm_export
+from smalldocs.markdown import pandoc_id
 import yaml
 
 KATEX = 'djangocms-katex', '1.0.2', '79774fa17f7d328252f6dd05688799fa7ee49abebb7cbe09f0cbf6f103352ac2'   # a wheel with KaTeX 0.16.40 whole
@@ -140,7 +141,7 @@ def numbered(text, refs):
     "References to figures and equations as links with their numbers"
     return re.sub(r'@((?:fig|eq)-[\w-]+)', lambda m: f'[{refs[m[1]][0]} {refs[m[1]][1]}](#{m[1]})' if m[1] in refs else m[0], text)
 
-def resolve(cell, refs, base, names):
+def resolve(cell, refs, symbols, names):
     "The cell's source with references, captions and links written out; `refs` is None where Quarto does the first two"
     s = source(cell)
     if cell['cell_type'] == 'markdown' and refs is not None:
@@ -151,14 +152,43 @@ def resolve(cell, refs, base, names):
     if cell['cell_type'] == 'markdown':
         s = re.sub(r'^(#+ .*?)\[(`[^`]+`)\]\(\S*\)', r'\1\2', s, flags=re.M)   # a heading is no link
         s = re.sub(r'\[\[(`[^`]+`)\]\([^)\s]*\)\]\(', r'[\1](', s)       # nor is a link within a link: the writer's stays
+        s = re.sub(r'\]\(((?:\w+\.ipynb)?)#([^)\s]+)\)', lambda m: f']({m[1]}#{m[2] if m[2] in (refs or ()) else anchor(m[2])})', s)
     if refs and (m := re.search(r'#\| *label: *(fig-\S+)', s)): s = re.sub(r'(#\| *fig-cap: *")', rf'\1Figure {refs[m[1]][1]}: ', s)
     for a, b in names.items(): s = s.replace(f']({a}', f']({b}')
-    return strays(s).replace(base, '')
+    return symbols.links(s)
 
-def strays(text):
-    """Links that nbdev laid amiss, taken off: on words such as `bits`, also the name of a drawing function in the appendix, and on
-    private names, which have a source on their page but no anchor"""
-    return re.sub(r'\[(`\w+`)\]\(https?://[^)\s]*(?:/figures\.html#\w+|\.html#_\w+)\)', r'\1', text)
+def anchor(heading):
+    "A heading's anchor on the site, from the one that Jupyter and GitHub give it: What-we-built"
+    return pandoc_id(heading.replace('-', ' '))
+
+@dataclass
+class Symbols:
+    """What the links mean that nbdev lays on each `name` in the text of one notebook. nbdev takes the first of that name anywhere in the
+    library: an ordinary word such as `held` or `step`, or another chapter's, more often than not. `at`: module -> name -> page#anchor."""
+    at: dict; module: str; imported: dict; base: str
+    def links(self, text):
+        "Text with each of those links led to what is meant, or taken off; addresses become relative"
+        return re.sub(rf'\[(`([\w.]+)(?:\(\))?`)\]\({re.escape(self.base)}\w+\.html#[\w.]+\)', self.one, text).replace(self.base, '')
+    def one(self, m):
+        to = self.target(m[2])
+        return f'[{m[1]}]({to})' if to else m[1]
+    def target(self, name):
+        "The page's own public name; one that its notebook imports; or one that is no ordinary word and stands in one module only"
+        if any(p.startswith('_') for p in name.split('.')): return None           # has no anchor
+        has = [m for m in self.at if name in self.at[m]]
+        if self.module in has: return self.at[self.module][name]
+        if (m := self.imported.get(name.split('.')[0])) in has: return self.at[m][name]
+        plain = not re.search(r'[a-z0-9][A-Z]|_', name)
+        return None if plain or len(has) != 1 or has == ['figures'] else self.at[has[0]][name]
+
+def symbols(cfg, nb, base):
+    "The `Symbols` of the notebook `nb`, a dict"
+    lib = cfg.lib_path.name; code = '\n'.join(source(c) for c in nb['cells'] if c['cell_type'] == 'code')
+    at = {m.removeprefix(f'{lib}.'): {n.removeprefix(f'{m}.'): to for n, (to, _) in d.items()}
+          for m, d in importlib.import_module(f'{lib}._modidx').d['syms'].items()}
+    imported = {n.strip(): m[1] for m in re.finditer(rf'^\s*from {lib}\.(\w+) import (\([^)]*\)|[^\n#;]*)', code, re.M) for n in m[2].strip('()').split(',')}
+    own = re.search(r'#\| *default_exp (\w+)', code)
+    return Symbols(at, own and own[1], imported, base)
 
 def told(text, titled):
     "A `show_doc`'s output without a heading that the chapter has already, and without italics that end in mid-sentence"
@@ -172,16 +202,16 @@ def told(text, titled):
     star = lambda m: m[0] if m[0][0] == '`' else r'\*'               # a star within a sentence in italics
     return re.sub(r'^\*(.+\*.*)\*$', lambda m: '*' + re.sub(r'`[^`]*`|\*', star, m[1]) + '*', text, flags=re.M)
 
-def page(text, base, names, line=None, quarto=False):
+def page(text, symbols, names, line=None, quarto=False):
     "A processed notebook, ready for smalldocs or Quarto; `line` goes under its title"
     nb = json.loads(text); refs = None if quarto else references(nb['cells'])
     titled = {m for c in nb['cells'] if c['cell_type'] == 'markdown' for m in re.findall(r'^#+ \[?`?([\w.]+)`?(?:\]\(\S*\))?$', source(c), re.M)}
     for c in nb['cells']:
-        c['source'] = resolve(c, refs, base, names)
+        c['source'] = resolve(c, refs, symbols, names)
         label = (refs and '#| fig-cap' not in c['source'] and (m := re.search(r'#\| *label: *(fig-\S+)', c['source'])) or None) and m[1]
         for o in c.get('outputs', []):
             if 'text/markdown' in (d := o.get('data', {})):
-                d['text/markdown'] = told(strays(numbered(''.join(d['text/markdown']), refs or {})), titled).replace(base, '').splitlines(True)
+                d['text/markdown'] = told(symbols.links(numbered(''.join(d['text/markdown']), refs or {})), titled).splitlines(True)
             if label and 'text/html' in d:                              # an interactive figure brings its own caption
                 d['text/html'] = ''.join(d['text/html']).replace('<figcaption>', f'<figcaption>Figure {refs[label][1]}: ', 1).splitlines(True)
     if line: nb['cells'].insert(1, dict(cell_type='markdown', metadata={}, source=line))
@@ -205,10 +235,9 @@ def prepare(cfg, repo, src, dst, there, quarto=False):
         if not f.is_file() or '_docs' in f.parts: continue
         to = dst/f.relative_to(src); to.parent.mkdir(exist_ok=True, parents=True)
         if f.suffix == '.ipynb':
-            nb = cfg.nbs_path/f.name
-            m = re.search(r'#\| *default_exp (\w+)', nb.read_text())
-            line = ways(nb, repo, m and f'{cfg.lib_path.name}/{m[1]}.py', nb.name in there)
-            to.with_name(names[f.name]).write_text(page(f.read_text(), base, names, line, quarto).replace(repo.told, repo.url))
+            nb = cfg.nbs_path/f.name; named = symbols(cfg, json.loads(nb.read_text()), base)
+            line = ways(nb, repo, named.module and f'{cfg.lib_path.name}/{named.module}.py', nb.name in there)
+            to.with_name(names[f.name]).write_text(page(f.read_text(), named, names, line, quarto).replace(repo.told, repo.url))
         elif f.suffix == '.yml':
             t = yaml.safe_load(f.read_text())
             if f.name == 'sidebar.yml': t['website']['sidebar']['contents'] = sidebar(t['website']['sidebar']['contents'], src)

@@ -264,11 +264,25 @@ def sized(m):
     wide, per_metre = (int.from_bytes(head[i:i + 4], 'big') for i in (16, 41))
     return f'{m[1]}width="{round(wide * 96 / (per_metre * .0254))}" src="data:image/png;base64,{m[2]}'
 
+def stacked(m):
+    """A table of four columns or more with sentences in them, for phones: each cell knows its column's title, so that a row can be shown
+    as a heading with lines below it, or with one line when its cells are short (styles.css does that)"""
+    said = lambda c: html.unescape(re.sub('<[^>]*>', '', c)).strip()
+    heads, body = [said(h) for h in re.findall(r'<th\b[^>]*>(.*?)</th>', m[0], re.S)], m[0].split('<tbody', 1)
+    rows = [re.findall(r'<td\b[^>]*>(.*?)</td>', r, re.S) for r in re.findall(r'<tr\b.*?</tr>', body[-1], re.S)]
+    sizes = [len(said(c)) for r in rows for c in r[1:]]
+    if len(heads) < 4 or max((len(said(c)) for r in rows for c in r), default=0) < 25: return m[0]
+    for r in re.findall(r'<tr\b.*?</tr>', body[1], re.S):
+        names = iter(heads)
+        body[1] = body[1].replace(r, re.sub(r'<td\b', lambda _: f'<td data-column="{html.escape(next(names, ""))}"', r))
+    return re.sub(r'class="', f'class="tq-rows{" tq-short" if max(sizes) < 40 else ""} ', '<tbody'.join(body), count=1)
+
 def alone(out):
     """No fonts from another host: the themes' own lists end in the system's. An icon needs no address beside it, code in a caption is set
-    as such, figures have their own width, and code and outputs are cut into lines"""
+    as such, figures have their own width, code and outputs are cut into lines, and tables know how to be rows on a phone"""
     for h in out.glob('*.html'):
         t = re.sub(r'(<i class="bi bi-github"[^>]*></i>) <span class="menu-text">[^<]*</span>', r'\1', h.read_text())
+        t = re.sub(r'<table class="caption-top table">.*?</table>', stacked, t, flags=re.S)
         t = re.sub(r'(<img [^>]*?)src="data:image/png;base64,([\w+/]{96,})', sized, t)
         t = re.sub(r'(?<=<figcaption>).*?(?=</figcaption>)', lambda m: re.sub('`([^`<]+)`', r'<code>\1</code>', m[0]), t, flags=re.S)
         h.write_text(re.sub(r'((?:<pre class="sourceCode [^>]*>|<div class="cell-output[^>]*>\s*<pre>)<code[^>]*>)(.*?)(</code></pre>)',

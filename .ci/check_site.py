@@ -50,6 +50,7 @@ return { links: [...document.querySelectorAll('a[href]')].map(a => [a.href, a.ge
 # What sticks out on the right: pixels to scroll, and what of the text's column is cut off; elements inside a box that scrolls do not count
 WIDE = r"""(() => { const d = document.documentElement, w = d.clientWidth, out = [], main = document.querySelector('main') || document.body;
 let over = Math.max(d.scrollWidth, document.body.scrollWidth) - w;
+for (const t of w < 600 ? main.querySelectorAll('table.tq-rows') : []) if (t.scrollWidth > w || t.parentElement.scrollWidth > w) { over = Math.max(over, t.scrollWidth - w); out.push('table ' + t.textContent.trim().slice(0, 20)) }
 for (const e of main.querySelectorAll('*')) { const r = e.getBoundingClientRect(); if (!r.width || r.right <= w + 1 || e.ownerSVGElement || e.closest('.katex-mathml')) continue;
   let p = e.parentElement; while (p && p != document.body && !/auto|scroll/.test(getComputedStyle(p).overflowX)) p = p.parentElement;
   if (!p || p == document.body) { over = Math.max(over, r.right - w);

@@ -79,7 +79,8 @@ def encode(self:Channel, x, check=True, heard=None):
     of x (B, H, N, dim); codes are then shifted, so that errors cancel in products with such queries. `check=False` does not look whether numbers
     are finite. ValueError for another shape or dtype, and for numbers that float16 cannot hold."""
     _check_vectors('x', x, self.dim, check)
-    if x.ndim < 2 or x.shape[-2] < 1: _fail('x', f"of shape {tuple(x.shape)}", f"(..., N, {self.dim}), N at least 1: tokens share scales")
+    if x.ndim < 2: _fail('x', f"of shape {tuple(x.shape)}", f"(..., N, {self.dim}): tokens share scales")
+    if not x.size: return self._none(x)
     c = self._encode_fast(x) or _each(mx.contiguous, self._encode(x.astype(mx.float32)))
     if check and not all(mx.isfinite(a).all().item() for a in c[1:]): _fail('x', "with numbers over 65504", "numbers that float16 can hold")
     return c if heard is None else self._shifted(x, c, heard)

@@ -4,14 +4,14 @@
 
 # %% auto #0
 __all__ = ['FLOATS', 'CODEC_HEADER', 'CODEC_SETUP', 'CODEC_SCORES', 'CODEC_SOFTMAX', 'CODEC_VALUES', 'CODEC_GATHER',
-           'CODEC_MERGE', 'ENCODE_TURN', 'ENCODE_PACK', 'CODEC_CUDA', 'FORMAT', 'paley', 'Rotation', 'rotation',
-           'Codebook', 'lloyd_max', 'sphere_density', 'sphere_codebook', 'nearest', 'row_words', 'pack_bits',
-           'unpack_bits', 'Codec', 'tokens_a_row', 'cut', 'tokens', 'join', 'state_ops', 'codec_text', 'kernel_fits',
-           'read_bits', 'merged_launch', 'state_launch', 'encode_launch', 'platform', 'attend_state', 'EncodeSpeed',
-           'bench_encode', 'write_tensors', 'read_tensors']
+           'CODEC_MERGE', 'ENCODE_TURN', 'ENCODE_PACK', 'CODEC_CUDA', 'FORMAT', 'paley', 'precise', 'product',
+           'Rotation', 'rotation', 'Codebook', 'lloyd_max', 'sphere_density', 'sphere_codebook', 'nearest', 'row_words',
+           'pack_bits', 'unpack_bits', 'Codec', 'tokens_a_row', 'cut', 'tokens', 'join', 'state_ops', 'codec_text',
+           'kernel_fits', 'read_bits', 'merged_launch', 'state_launch', 'encode_launch', 'platform', 'attend_state',
+           'EncodeSpeed', 'bench_encode', 'write_tensors', 'read_tensors']
 
 # %% ../nbs/07b_codec.ipynb #7076304a
-import functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, time
+import contextlib, contextvars, functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, threading, time
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 # %% ../nbs/07b_codec.ipynb #adf77ee8
 from .core import SDPA_LOADS, _few, _kernel, _types
-from .online_softmax import State, empty_state, finish, merge, update
+from .online_softmax import State, empty_state, finish, merge
 
 # %% ../nbs/07b_codec.ipynb #a3aea0a8
 def _fail(name, got, want): raise ValueError(f"`{name}` is {got}; expected {want}")
@@ -52,6 +52,29 @@ def _split(dim):
         m *= 2
     return None
 
+# %% ../nbs/07b_codec.ipynb #57905bd1
+_full = contextvars.ContextVar('full', default=False)
+
+@contextlib.contextmanager
+def precise(dtype):
+    "Within it, `product` gives full float32 on every device, if `dtype`, that of the numbers that went in, is float32"
+    token = _full.set(dtype == mx.float32)
+    try: yield
+    finally: _full.reset(token)
+
+def _leading(x):
+    "float32 numbers as a sum of two: their leading 11 bits, and the rest"
+    high = (x.view(mx.uint32) & 0xffffe000).view(mx.float32)
+    return high, x - high
+
+def _three(a, b, mul=mx.matmul):
+    (ah, al), (bh, bl) = _leading(a), _leading(b)
+    return mul(ah, bh) + (mul(ah, bl) + mul(al, bh))
+
+def product(a, b):
+    "`a @ b` of float32 matrices: as MLX does it, or, within `precise(mx.float32)`, in full float32 also where MLX would use TF32"
+    return _three(a, b) if _full.get() and mx.default_device() != mx.cpu and os.environ.get('MLX_ENABLE_TF32') != '0' else a @ b
+
 # %% ../nbs/07b_codec.ipynb #612ae157
 class Rotation:
     """A random rotation of R^dim, the same for the same seed on every machine.
@@ -81,7 +104,7 @@ def _hadamard(self:Rotation, x, inverse):
     y = mx.hadamard_transform(x.reshape(*x.shape[:-1], m, n)) if n > 1 else x[..., None]
     if m > 1:
         P = mx.array((paley(m)/m**.5).astype(np.float32))
-        y = (P.T if inverse else P) @ y
+        y = product(P.T if inverse else P, y)
     return y.reshape(x.shape)
 
 # %% ../nbs/07b_codec.ipynb #38a42785
@@ -89,13 +112,13 @@ def _hadamard(self:Rotation, x, inverse):
 def apply(self:Rotation, x):
     "`x` (..., dim) turned, in float32"
     x = x.astype(mx.float32)
-    return self._hadamard(x*self.signs, False) if self.split else x @ self.Q.T
+    return self._hadamard(x*self.signs, False) if self.split else product(x, self.Q.T)
 
 @patch
 def inverse(self:Rotation, y):
     "`y` (..., dim) turned back, in float32"
     y = y.astype(mx.float32)
-    return self._hadamard(y, True)*self.signs if self.split else y @ self.Q
+    return self._hadamard(y, True)*self.signs if self.split else product(y, self.Q)
 
 @functools.lru_cache(64)
 def rotation(dim, seed=0, kind='auto'):
@@ -299,17 +322,15 @@ def _check_vectors(name, x, dim, finite):
     if x.ndim < 1 or x.shape[-1] != dim: _fail(name, f"of shape {tuple(x.shape)}", f"(..., {dim})")
     if finite and not mx.all(mx.isfinite(x)).item(): _fail(name, "with NaN or infinite numbers", "finite numbers")
 
-@patch
-def _check_codes(self:Codec, c):
-    if type(c) is not self.Codes: _fail('c', f"a {type(c).__name__}", f"what encode of {self!r} returned")
-    return c
-
 # %% ../nbs/07b_codec.ipynb #adb3a5c0
 def _each(f, *cs): return type(cs[0])(*(f(*a) for a in zip(*cs)))
 
+@functools.lru_cache(None)
+def _rows_of(kind): return [getattr(kind, 'per', {}).get(f, 1) for f in kind._fields]
+
 def tokens_a_row(c):
     "For each array of the codes `c`, or of their type: how many tokens share a row"
-    return [c.per.get(f, 1) for f in c._fields] if hasattr(c, 'per') else [1]*len(c._fields)
+    return _rows_of(c if isinstance(c, type) else type(c))
 
 def cut(c, a, b):
     "Tokens `a` to `b` of the codes `c`. ValueError when `a` is not where a block of tokens that share a row begins"
@@ -326,18 +347,51 @@ def join(cs):
     if part := [n for n in map(tokens, cs[:-1]) if n % max(tokens_a_row(cs[0]))]: _fail('cs', f"with a piece of {part[0]} tokens", "whole blocks")
     return _each(lambda *x: mx.concatenate(x, axis=-2), *cs)
 
+# %% ../nbs/07b_codec.ipynb #8e3ccdf4
+def _once(codec, key, make):
+    "What `make()` returned the first time for this codec and key: nothing is worked out anew at every token"
+    kept = codec.__dict__.setdefault('_kept', {})
+    if key not in kept: kept[key] = make()
+    return kept[key]
+
+@patch
+def _blank(self:Codec):
+    "Codes of no token, arrays (0, width): the widths and dtypes"
+    few = self._encode(mx.zeros((self.together, self.dim)))
+    return type(few)(*(a[:0] for a in few))
+
+# %% ../nbs/07b_codec.ipynb #1dad707b
+@patch
+def _check_codes(self:Codec, c):
+    "`c`, if it can be what `encode` returned; else ValueError"
+    if type(c) is not self.Codes or not all(isinstance(a, mx.array) for a in c): _fail('c', f"a {type(c).__name__}", f"what encode of {self!r} returned")
+    like = _once(self, 'like', lambda: [(a.dtype, a.shape[-1]) for a in self._blank()])
+    *lead, N = (1, *c[0].shape)[:-1]                                        # a lone vector: one token
+    ok = all(a.dtype == t and a.ndim == c[0].ndim and (1, *a.shape)[:-2] == tuple(lead) and a.shape[-1] == w and
+             (N == (1, *a.shape)[-2] if r == 1 else N <= r*a.shape[-2]) for a, (t, w), r in zip(c, like, tokens_a_row(c)))
+    if not ok: _fail('c', f"of arrays {[(n, a.shape, _types(a)) for n, a in zip(c._fields, c)]}", f"what encode of {self!r} returns, rows of {[(w, str(t)[9:]) for t, w in like]}")
+    return c
+
 # %% ../nbs/07b_codec.ipynb #01250469
 @patch
 def encode(self:Codec, x, check=True):
     """`x` (B, Hkv, N, dim) or (..., dim) as `Codes`: arrays (..., width), which keep all axes of x but the last.
     `check=False` does not look whether the numbers are finite (looking waits for them). ValueError for another dtype or dim."""
     _check_vectors('x', x, self.dim, check)
-    return self._encode_fast(x) or _each(mx.contiguous, self._encode(x.astype(mx.float32)))
+    if not x.size: return self._none(x)
+    with precise(x.dtype): return self._encode_fast(x) or _each(mx.contiguous, self._encode(x.astype(mx.float32)))
+
+@patch
+def _none(self:Codec, x):
+    "Codes for x (..., dim) without a number"
+    (*lead, N, _), blank = x.shape, self._blank()
+    return type(blank)(*(mx.zeros((*lead, -(-N//r), a.shape[-1]), dtype=a.dtype) for a, r in zip(blank, tokens_a_row(blank))))
 
 @patch
 def decode(self:Codec, c, dtype=mx.float32):
-    "The vectors (..., dim) that the codes `c` stand for"
-    return self._back(self._rows(self._check_codes(c))).astype(dtype)
+    "The vectors (..., dim) that the codes `c` stand for. ValueError for codes that this codec does not write."
+    if 0 in self._check_codes(c)[0].shape: return mx.zeros((*c[0].shape[:-1], self.dim), dtype=dtype)
+    with precise(dtype): return self._back(self._rows(c)).astype(dtype)
 
 # %% ../nbs/07b_codec.ipynb #966627b8
 @patch
@@ -375,8 +429,12 @@ def scores(self:Codec, q, c, tile=2048):
     """The attention logits q·x̂, unscaled: (B, Hq, L, N) for `q` (B, Hq, L, dim), Hq a multiple of the codes' heads;
     or (..., L, N) for q (..., L, dim). The codes are read `tile` tokens at a time; no vector is decoded."""
     _check_vectors('q', q, self.dim, False)
-    x, N = self._heads(self._query(q.astype(mx.float32)), self._check_codes(c), 'q'), tokens(c)
-    s = [x @ self.read(c, a, min(a + tile, N)).swapaxes(-1, -2) for a in range(0, max(N, 1), tile)]
+    self._heads(q, self._check_codes(c), 'q')
+    N, s = tokens(c), []
+    if not N*q.size: return mx.zeros((*q.shape[:-1], N))
+    with precise(q.dtype):
+        x = self._heads(self._query(q.astype(mx.float32)), c, 'q')
+        for a in range(0, N, tile): s.append(product(x, self.read(c, a, min(a + tile, N)).swapaxes(-1, -2)))
     return mx.concatenate(s, axis=-1).reshape(*q.shape[:-1], N)
 
 @patch
@@ -386,8 +444,10 @@ def values(self:Codec, p, c, tile=2048):
     if not isinstance(p, mx.array) or p.ndim < 2 or p.shape[-1] != N:
         _fail('p', f"of shape {tuple(getattr(p, 'shape', ()))}", f"(..., L, {N}): a weight for each token")
     x = self._heads(p.astype(mx.float32), c, 'p')
-    o = sum(x[..., a:a + tile] @ self.read(c, a, min(a + tile, N)) for a in range(0, max(N, 1), tile))
-    return self._back(o).reshape(*p.shape[:-1], self.dim)
+    if not p.size: return mx.zeros((*p.shape[:-1], self.dim))
+    with precise(p.dtype):
+        o = sum(product(x[..., a:a + tile], self.read(c, a, min(a + tile, N))) for a in range(0, N, tile))
+        return self._back(o).reshape(*p.shape[:-1], self.dim)
 
 # %% ../nbs/07b_codec.ipynb #a3fb45f8
 def _span(c, start, length, ends=None, masked=False):
@@ -402,21 +462,38 @@ def _seen(L, n, a, b, window, causal):
     here, at = mx.arange(n - L, n)[:, None], mx.arange(a, b)
     return at <= here if window is None else (at <= here) & (at > here - window)
 
-def _check_pair(q, keys, values):
+def _check_pair(q, keys, values, window=None, mask=None):
     (kc, k), (vc, v) = keys, values
+    if window is not None: _check_int('window', window, 1, 2**31 - 1)
     _check_vectors('q', q, kc.dim, False); kc._check_codes(k); vc._check_codes(v)
     got, want = tuple(q.shape), tuple(k[0].shape[:-1])
     if len(got) != 4 or len(want) != 3 or got[0] != want[0] or got[1] % max(want[1], 1):
         _fail('q', f"of shape {got}", f"(B, Hq, L, {kc.dim}), Hq a multiple of the heads of keys (B, Hkv, N) = {want}")
     if tuple(v[0].shape[:-1]) != want: _fail('values', f"for (B, Hkv, N) = {tuple(v[0].shape[:-1])}", f"{want}, as the keys")
 
+def _check_mask(mask, want):
+    "ValueError unless `mask` is boolean or additive, and broadcasts to the shape `want`"
+    if not isinstance(mask, mx.array) or mask.dtype not in (mx.bool_, *FLOATS): _fail('mask', f"a {type(mask).__name__}{f' of {mask.dtype}' if isinstance(mask, mx.array) else ''}", "an mx.array, boolean or of floats")
+    if mask.ndim > 4 or any(m not in (1, w) for m, w in zip(mask.shape[::-1], want[::-1])): _fail('mask', f"of shape {mask.shape}", f"one that broadcasts to {want}")
+
 # %% ../nbs/07b_codec.ipynb #9b2c48ef
 def _masked(z, mask, L, n, a, b, start, window, causal):
     "Scores with -inf where a query must not look, or an additive mask added"
     if mask is not None and mask.shape[-1] > 1: mask = mask[..., a - start:b - start]
     for m in (_seen(L, n, a, b, window, causal), mask):
-        if m is not None: z = mx.where(m, z, -float('inf')) if m.dtype == mx.bool_ else z + m
+        if m is not None: z = mx.where(m, z, -float('inf')) if m.dtype == mx.bool_ else mx.where(m == -float('inf'), m, z + m)
     return z
+
+def _met(z, y):
+    "Scores z (..., R, n) and values y (..., n, E): a value that is not finite becomes 0, and the score of who looks at it NaN"
+    bad = mx.logical_not(mx.isfinite(y).all(-1))
+    return mx.where(bad[..., None, :] & (z > -float('inf')), float('nan'), z), mx.where(bad[..., None], 0., y)
+
+def _step(s, z, y):
+    "Chapter 3's `update`, whose product may be in full float32"
+    m = mx.maximum(s.m, z.max(-1))
+    p, keep = mx.exp(z - m[..., None]), mx.exp(s.m - m)
+    return State(m, keep*s.l + p.sum(-1), keep[..., None]*s.o + product(p, y))
 
 def _within(ends, a, b, z, y):
     "Scores z (..., b - a) and values y (..., b - a, E) of tokens a to b, without those outside of what `ends` begins with"
@@ -430,18 +507,21 @@ def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, s
     The queries are the last L positions before `length`: `causal` and `window` count from there.
     `mask`: boolean (True = attend) or additive, to broadcast to (B, Hq, L, length - start). `ends`: an int32 array that begins with
     start and length, in place of these two: they may move while no shape does. ValueError for shapes that do not fit."""
-    _check_pair(q, keys, values)
-    (kc, k), (vc, v), (B, Hq, L, _), Hkv = keys, values, q.shape, keys[1][0].shape[1]
-    start, n = _span(k, start, length, ends, causal or window is not None or mask is not None)
-    x, rows = kc._query(q.astype(mx.float32)).reshape(B, Hkv, Hq//Hkv*L, -1), (B, Hkv, Hq//Hkv*L)
-    s = empty_state(rows, vc.code_dim)
-    for a in range(start, n, tile):
-        b = min(a + tile, n)
-        z = x @ kc.read(k, a, b).swapaxes(-1, -2)*scale
-        if softcap: z = softcap*mx.tanh(z/softcap)
-        z = _masked(z.reshape(B, Hq, L, b - a), mask, L, n, a, b, start, window, causal or window is not None)
-        s = update(s, *_within(ends, a, b, z.reshape(*rows, b - a), vc.read(v, a, b)))
-    return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
+    _check_pair(q, keys, values, window); _check_int('tile', tile, 1, 2**31 - 1)
+    (kc, k), (vc, v), (B, Hq, L, _), Hkv, hides = keys, values, q.shape, keys[1][0].shape[1], causal or window is not None or mask is not None
+    start, n = _span(k, start, length, ends, hides)
+    if mask is not None: _check_mask(mask, (B, Hq, L, n - start))
+    if start == n and ends is None or not q.size: return empty_state((B, Hq, L), vc.dim)
+    with precise(q.dtype):
+        x, rows = kc._query(q.astype(mx.float32)).reshape(B, Hkv, Hq//Hkv*L, -1), (B, Hkv, Hq//Hkv*L)
+        s = empty_state(rows, vc.code_dim)
+        for a in range(start, n, tile):
+            b = min(a + tile, n)
+            z, y = product(x, kc.read(k, a, b).swapaxes(-1, -2))*scale, vc.read(v, a, b)
+            if softcap: z = softcap*mx.tanh(z/softcap)
+            z = _masked(z.reshape(B, Hq, L, b - a), mask, L, n, a, b, start, window, causal or window is not None).reshape(*rows, b - a)
+            s = _step(s, *(_met(z, y) if hides else _within(ends, a, b, z, y)))
+        return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
 
 # %% ../nbs/07b_codec.ipynb #adeedf78
 CODEC_HEADER = """
@@ -529,7 +609,7 @@ CODEC_VALUES = """
         LOAD_V
         for (int r = 0; r < ROWS; r++) {
           const float p = ps[(sg * 32 + n - n0) * ROWS + r];
-          for (int i = 0; i < 16; i++) acc[r][16 * w + i] += p * y[i];
+          if (p != 0) for (int i = 0; i < 16; i++) acc[r][16 * w + i] += p * y[i];    // 0 * NaN is NaN: what is hidden may be anything
         }
       }
     }
@@ -589,12 +669,6 @@ def loader(self:Codec):
 def _table(xs):
     return mx.array(xs or [0.], dtype=mx.float32)                          # not evaluated: that would wait for the queue
 
-def _once(codec, key, make):
-    "What `make()` returned the first time for this codec and key: texts are not written anew at every token"
-    kept = codec.__dict__.setdefault('_kept', {})
-    if key not in kept: kept[key] = make()
-    return kept[key]
-
 @functools.lru_cache(8)
 def _head(header): return header + CODEC_HEADER
 
@@ -613,7 +687,7 @@ def codec_text(kc, vc):
 
 def kernel_fits(keys, values):
     "Whether the attention kernel can read these two pairs (codec, codes): both have a text and code spaces in chunks of 16"
-    def fits(c): return c.loader() is not None and c.code_dim % 16 == 0 and c.code_dim <= 1024
+    def fits(c): return c.loader() is not None and c.code_dim % 16 == 0 and c.code_dim <= 2048
     return all(_once(c, 'fits', lambda: fits(c)) for c, _ in (keys, values))
 
 # %% ../nbs/07b_codec.ipynb #3a3897d5
@@ -628,9 +702,9 @@ def read_bits(name, width, word=32, start=0):
     return f"((({one} | {two} << {word} * (({last}) - (bit >> {sh}))) >> (bit & {word - 1})) & {mask})"
 
 # %% ../nbs/07b_codec.ipynb #27c320aa
-def _codec_plan(rows, blocks, n, EV, fill, simds):
-    "(rows a threadgroup, splits of n tokens)"
-    ROWS = min(rows, 4 if EV <= 512 else 2)
+def _codec_plan(rows, blocks, n, EK, EV, fill, simds):
+    "(rows a threadgroup, splits of n tokens): 4 rows, but at most 16 KB of queries, and 64 sums a lane"
+    ROWS = min(rows, 4096//max(EK, EV, 1024), 2048//max(EV, 512))
     return ROWS, max(1, min(-(-n//32//simds), fill//(blocks*-(-rows//ROWS)), 1024))
 
 def _merged(m, l, o):
@@ -682,19 +756,21 @@ def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=N
                  ends=None, make, header=SDPA_LOADS, fill=256, simds=4, **kw):
     """`state_ops` by one kernel, without masks. `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the
     platform's part of the header; `fill`: threadgroups wanted. ValueError for codecs without a text, and as `state_ops`."""
-    _check_pair(q, keys, values)
+    _check_pair(q, keys, values, window)
     (kc, k), (vc, v), (B, Hq, L, _) = keys, values, q.shape
     if not kernel_fits(keys, values): _fail('keys, values', f"in {kc!r} and {vc!r}", "codecs with a kernel, see kernel_fits")
     (start, n), Hkv = _span(k, start, length, ends, causal or window is not None), k[0].shape[1]
+    if start == n and ends is None or not q.size: return empty_state((B, Hq, L), vc.dim)
     rows = Hq//Hkv*L
-    ROWS, splits = _codec_plan(rows, B*Hkv, n - start, vc.code_dim, fill, simds)
+    ROWS, splits = _codec_plan(rows, B*Hkv, n - start, kc.code_dim, vc.code_dim, fill, simds)
     flags = dict(EK=kc.code_dim, EV=vc.code_dim, ROWS=ROWS, SG=simds, CAUSAL=int(causal or window is not None),
                  WINDOW=int(window is not None), SOFTCAP=int(bool(softcap)))
     dims, params = (Hkv, Hq//Hkv, L, splits, window or 0), (float(scale), float(softcap or 1))
     if ends is None: ends = _few(mx.int32, start, n)
-    x, grid = mx.contiguous(kc._query(q.astype(mx.float32))), (splits*simds*32, -(-rows//ROWS), B*Hkv)
-    s = merged_launch(*_parts_launch(x, keys, values, dims, ends, params, flags, grid, make, header, **kw), make, header, **kw)
-    return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o.reshape(B, Hkv, rows, -1)).reshape(B, Hq, L, vc.dim))
+    with precise(q.dtype):
+        x, grid = mx.contiguous(kc._query(q.astype(mx.float32))), (splits*simds*32, -(-rows//ROWS), B*Hkv)
+        s = merged_launch(*_parts_launch(x, keys, values, dims, ends, params, flags, grid, make, header, **kw), make, header, **kw)
+        return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o.reshape(B, Hkv, rows, -1)).reshape(B, Hq, L, vc.dim))
 
 # %% ../nbs/07b_codec.ipynb #7b7f6b08
 ENCODE_TURN = """
@@ -804,7 +880,7 @@ def _encode_fast(self:Codec, x):
 def attend_state(q, keys, values, *, mask=None, tile=2048, **kw):
     """The attention `State` of `q` over two pairs (codec, codes): by the kernel on a GPU, where both codecs have one, the queries a
     KV head are at most 16 and there is no mask; else `state_ops`, whose arguments it takes."""
-    p, few = platform(), q.shape[1]*q.shape[2] <= 16*keys[1][0].shape[1]
+    p, few = platform(), q.ndim == keys[1][0].ndim == 4 and q.shape[1]*q.shape[2] <= 16*keys[1][0].shape[1]
     if p and mask is None and few and kernel_fits(keys, values):
         return state_launch(q, keys, values, make=p[0], header=p[1], **{'fill': 256 if mx.metal.is_available() else 396} | kw)
     return state_ops(q, keys, values, mask=mask, tile=tile, **kw)
@@ -893,6 +969,7 @@ def read_tensors(path):
         try: arrays = {k: _tensor(k, h, raw[at:], about['sums']) for k, h in head.items()}
         except (KeyError, TypeError, ValueError) as e: raise ValueError(f"a file in which array {e} is cut or changed") from None
         if set(arrays) != set(about['sums']): raise ValueError("a file in which an array is missing")
+        if at + sum(a.nbytes for a in arrays.values()) != len(raw): raise ValueError("a file with bytes that belong to no array")
     except ValueError as e: _fail('path', f"{str(path)!r}, {e}", "a whole file that turboquant wrote")
     return arrays, about
 
@@ -933,15 +1010,5 @@ def load(cls:Codec, path):
     codec = cls.from_config(about.get('config'))
     if set(arrays) != set(codec.Codes._fields):
         _fail('path', f"{str(path)!r}, with arrays {sorted(arrays)}", f"{list(codec.Codes._fields)}")
-    codes = codec.Codes(**arrays)
-    codec._check_like(codes, path)
-    return codec, codes
-
-@patch
-def _check_like(self:Codec, c, path):
-    "ValueError unless the arrays of the codes `c`, read from `path`, have the dtypes and widths that this codec writes, for one number of tokens"
-    lead, rows = c[0].shape[:-2], tokens_a_row(c)
-    like = self.encode(mx.zeros((*[1]*(len(lead) - 1), *lead[-1:], 64, self.dim)))
-    ns = {-(-a.shape[-2]*r//max(rows)) if a.ndim > 1 else -1 for a, r in zip(c, rows)}
-    odd = [n for n, a, b in zip(c._fields, c, like) if a.dtype != b.dtype or a.ndim < 2 or a.shape[-1] != b.shape[-1] or a.shape[:-2] != c[0].shape[:-2]]
-    if odd or len(ns) > 1: _fail('path', f"{str(path)!r}, with arrays {[(n, a.shape, str(a.dtype)[9:]) for n, a in zip(c._fields, c)]}", f"what {self!r} writes")
+    try: return codec, codec._check_codes(codec.Codes(**arrays))
+    except ValueError as e: _fail('path', f"{str(path)!r}, in which {e}", f"what {codec!r} writes")

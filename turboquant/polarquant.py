@@ -73,17 +73,20 @@ class PolarCodes(NamedTuple):
 class PolarQuant(Codec):
     """PolarQuant: turn at random, go to polar coordinates in blocks of 2^levels, round each level's angles on their own codebook.
     `bits`: 1 to 8 for each level; `books`: the centroids of each level, None for those of the theory (see also `fit`).
-    Encodes (..., dim) to `PolarCodes`. Source: arXiv 2502.02617. ValueError for a dim that is no multiple of the block,
-    another count of bits, or centroids that do not rise within the level's range."""
-    Codes, options = PolarCodes, ('dim', 'levels', 'bits', 'seed', 'books')
-    def __init__(self, dim, levels=4, bits=(4, 2, 2, 2), seed=0, books=None):
-        super().__init__(dim, seed)
+    `turn`: 'auto' (Hadamard where there is one) or 'qr' (uniformly random). Encodes (..., dim) to `PolarCodes`.
+    Source: arXiv 2502.02617. ValueError for a dim that is no multiple of the block, another count of bits, another turn,
+    or centroids that do not rise within the level's range."""
+    Codes, options = PolarCodes, ('dim', 'levels', 'bits', 'seed', 'books', 'turn')
+    def __init__(self, dim, levels=4, bits=(4, 2, 2, 2), seed=0, books=None, turn='auto'):
+        if turn not in ('auto', 'qr'): _fail('turn', repr(turn), "'auto' or 'qr'")
+        super().__init__(dim, seed, turn)
         if not isinstance(bits, (tuple, list)): _fail('bits', repr(bits), f"{levels} numbers, one a level")
         self.levels, self.bits = _check_int('levels', levels, 1, 8), tuple(_check_int('bits', b, 1, 8) for b in bits)
         self.block = 2**levels
         if dim % self.block: _fail('dim', dim, f"a multiple of the block, 2^levels = {self.block}")
         if len(self.bits) != levels: _fail('bits', self.bits, f"{levels} numbers, one a level")
-        self.books = books and tuple(tuple(map(float, b)) for b in books)
+        try: self.books, self.turn = None if books is None else tuple(tuple(map(float, b)) for b in books), turn
+        except TypeError: _fail('books', f'{books!r:.60}', f"{levels} rows of numbers")
         self._set_books(self.books or [angle_codebook(l, b).centroids for l, b in enumerate(self.bits, 1)])
 
 # %% ../nbs/08_polarquant.ipynb #8712fc82
@@ -218,4 +221,4 @@ def fit(self:PolarQuant, x):
     "A PolarQuant like this one with codebooks fitted to the angles of `x` (..., dim)"
     angles, _ = polar(self.rotation.apply(x), self.levels)
     books = [kmeans(np.array(t), c) for t, c in zip(angles, self.centroids)]
-    return PolarQuant(self.dim, self.levels, self.bits, self.seed, books)
+    return PolarQuant(self.dim, self.levels, self.bits, self.seed, books, self.turn)

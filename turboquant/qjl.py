@@ -14,8 +14,8 @@ from fastcore.basics import patch
 from typing import NamedTuple
 
 # %% ../nbs/09_qjl.ipynb #fcc6830e
-from .codec import Codec, pack_bits, unpack_bits, platform, _check_int, _check_vectors, _fail
-from .core import _kernel, _small
+from .codec import Codec, pack_bits, product, unpack_bits, platform, _check_int, _check_vectors, _fail
+from .core import _few, _kernel, _small
 
 # %% ../nbs/09_qjl.ipynb #b9851354
 def row_length(d):
@@ -65,7 +65,7 @@ class QJL(Codec):
 # %% ../nbs/09_qjl.ipynb #679a0dbf
 def _sign_codes(x, S):
     "Vectors x (..., d) as SignCodes against the sketch `S` (m, d)"
-    y = x @ S.T
+    y = product(x, S.T)
     return SignCodes(pack_bits(y >= 0, 1), _norm(x).astype(mx.float16))
 
 def _signs(c, m):
@@ -84,14 +84,15 @@ def _rows(self:QJL, c): return _signs(c, self.m)
 
 # %% ../nbs/09_qjl.ipynb #3128fb4d
 @patch
-def _query(self:QJL, q): return q @ self.S.T*self.unit
+def _query(self:QJL, q): return product(q, self.S.T)*self.unit
 @patch
-def _back(self:QJL, y): return y @ self.S*self.unit
+def _back(self:QJL, y): return product(y, self.S)*self.unit
 
 # %% ../nbs/09_qjl.ipynb #699618c8
 def _encoded(codec, x, check):
     "`encode` for codecs that store lengths in 16 bits: by `_encode_gpu` on a GPU, else by `_encode`"
     _check_vectors('x', x, codec.dim, check)
+    if not x.size: return codec._none(x)
     p = platform()
     c = codec._encode_gpu(x, *p) if p else codec.Codes(*map(mx.contiguous, codec._encode(x.astype(mx.float32))))
     if check: _check_norms(*(a for a in c if a.dtype == mx.float16))
@@ -180,11 +181,14 @@ def _parts(self:Split, x):
     x, n = self._pick(x, self.order), self.high.dim
     return x[..., :n], x[..., n:]
 @patch
+def _blank(self:Split): return self.Codes(*self.high._blank(), *self.low._blank())
+@patch
 def _encode(self:Split, x): return self.Codes(*(a for p, y in zip((self.high, self.low), self._parts(x)) for a in p._encode(y)))
 @patch
 def encode(self:Split, x, check=True):
     "As `Codec.encode`, each part by its codec"
     _check_vectors('x', x, self.dim, check)
+    if not x.size: return self._none(x)
     return self.Codes(*(a for p, y in zip((self.high, self.low), self._parts(x)) for a in p.encode(y, check)))
 
 # %% ../nbs/09_qjl.ipynb #20d5d912
@@ -243,7 +247,7 @@ DENSE_ROUND = """
     for (int e = 0; e < EDGES; e++) code += y[lane] > edges[e] * norm || (EQUAL && y[lane] == edges[e] * norm) ? 1 : 0;
     codes[lane] = chunk * 32 + lane < E ? code : 0;
     if (REST && chunk * 32 + lane < E) rest[long(vec) * E + chunk * 32 + lane] = y[lane] - levels[code] * norm;
-    if (chunk == 0 && lane == 0) norms[vec] = SCALE_T(norm);
+    if (chunk == 0 && lane == 0) norms[vec] = SCALE_T(norm * grow[0]);
     if (!REST && chunk == 0 && vec == 0 && lane == 0) rest[0] = 0;
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -269,12 +273,13 @@ def dense_encode(x,               # vectors (..., D), any float dtype
                   edges,           # inner edges of the codebook for a unit vector, float32 (2^bits - 1,)
                   levels, bits,    # its centroids, float32 (2^bits,); bits a code
                   make,            # mx.fast.metal_kernel, mx.fast.cuda_kernel or the simulator's metal_kernel
-                  header='', *, rest=False, equal=False, **kw):
+                  header='', *, rest=False, equal=False, grow=1., **kw):
     """(codes (..., words) uint32, norms (..., 1) float16, rest (..., E) float32) of the turned vectors W x.
-    `rest`: also write W x minus what its codes stand for; else that array holds one zero. `equal`: a number on an edge is above it."""
+    `rest`: also write W x minus what its codes stand for; else that array holds one zero. `equal`: a number on an edge is above it.
+    `grow`: a factor on the lengths."""
     (*lead, D), E = x.shape, turn.shape[0]
     n, W = math.prod(lead), -(-E*bits//32)
-    ins = [mx.contiguous(x), turn, edges, levels, _small(mx.int32, D, E, W)]
+    ins = [mx.contiguous(x), turn, edges, levels, _small(mx.int32, D, E, W), _few(mx.float32, grow)]
     out, norms, left = _dense_kernel(make, header, x.dtype)(
         inputs=ins, template=_dense_flags(bits, edges.size, rest, equal), grid=(n*128, -(-E//32), 1), threadgroup=(128, 1, 1),
         output_shapes=[(n, W), (n,), (n, E) if rest else (1,)], output_dtypes=_DENSE_TYPES, **kw)
@@ -286,7 +291,7 @@ _DENSE_TYPES = [mx.uint32, mx.float16, mx.float32]
 @functools.lru_cache(None)
 def _dense_kernel(make, header, dtype):
     "The kernel object for inputs of this dtype"
-    return _kernel(make, f"dense_encode_{str(dtype).split('.')[-1]}", ('x', 'turn', 'edges', 'levels', 'dims'), ('out', 'norms', 'rest'), DENSE_METAL, header)
+    return _kernel(make, f"dense_encode_{str(dtype).split('.')[-1]}", ('x', 'turn', 'edges', 'levels', 'dims', 'grow'), ('out', 'norms', 'rest'), DENSE_METAL, header)
 
 @functools.lru_cache(None)
 def _dense_flags(bits, edges, rest, equal):

@@ -13,7 +13,7 @@ from fastcore.basics import patch
 from typing import NamedTuple
 
 # %% ../nbs/10_turboquant.ipynb #3b8c1fb0
-from .codec import Codec, rotation, sphere_codebook, pack_bits, unpack_bits, nearest, read_bits, row_words, _fail, _check_int
+from .codec import Codec, product, rotation, sphere_codebook, pack_bits, unpack_bits, nearest, read_bits, row_words, _fail, _check_int
 from .qjl import QJL, SignCodes, Split, dense_encode, outliers, sketch, _encoded, _norm, _sign_book, _signs
 
 # %% ../nbs/10_turboquant.ipynb #aba3b30a
@@ -71,7 +71,7 @@ def _setup(self:TurboQuant):
 @patch
 def _round(self:TurboQuant, x):
     "(codes, exact lengths, turned x) of vectors x (..., dim)"
-    n, y = _norm(x), x @ self.W.T
+    n, y = _norm(x), product(x, self.W.T)
     return nearest(y/mx.maximum(n, 1e-30), np.array(self.edges)), n, y
 @patch
 def _levels(self:TurboQuant, c):
@@ -89,6 +89,8 @@ def bits_per_value(self:TurboQuant):
 
 # %% ../nbs/10_turboquant.ipynb #d677f8c0
 @patch
+def _blank(self:TurboQuant): return self.inner._blank() if self.inner else Codec._blank(self)
+@patch
 def _encode(self:TurboQuant, x):
     if self.inner: return self.inner._encode(x)
     if self.mode == 'prod': return self._encode_prod(x)
@@ -105,14 +107,14 @@ def _rows(self:TurboQuant, c):
 @patch
 def _query(self:TurboQuant, q):
     if self.inner: return self.inner._query(q)
-    y = q @ self.W.T
+    y = product(q, self.W.T)
     return self._query_prod(y) if self.mode == 'prod' else y
 
 # %% ../nbs/10_turboquant.ipynb #3ddd4d7f
 @patch
 def _back(self:TurboQuant, y):
     if self.inner: return self.inner._back(y)
-    return (self._back_prod(y) if self.mode == 'prod' else y) @ self.W
+    return product(self._back_prod(y) if self.mode == 'prod' else y, self.W)
 @patch
 def _inner(self:TurboQuant): return None                       # another codec that does the work, for half bits and one-bit prod: below
 
@@ -133,15 +135,15 @@ def _sketch(self:TurboQuant): return sketch(self.dim, self.dim, (self.seed + 1) 
 def _encode_prod(self:TurboQuant, x):
     codes, n, y = self._round(x)
     rest = y - mx.take(self.levels, codes)*n
-    return ProdCodes(pack_bits(codes, self.b), n.astype(mx.float16), pack_bits(rest @ self._sketch().T >= 0, 1), _norm(rest).astype(mx.float16))
+    return ProdCodes(pack_bits(codes, self.b), n.astype(mx.float16), pack_bits(product(rest, self._sketch().T) >= 0, 1), _norm(rest).astype(mx.float16))
 
 # %% ../nbs/10_turboquant.ipynb #d3b618d4
 @patch
 def _rows_prod(self:TurboQuant, c): return mx.concatenate([self._levels(c), _signs(SignCodes(c.signs, c.rests), self.dim)], axis=-1)
 @patch
-def _query_prod(self:TurboQuant, y): return mx.concatenate([y, y @ self._sketch().T*(math.sqrt(math.pi/2)/self.dim)], axis=-1)
+def _query_prod(self:TurboQuant, y): return mx.concatenate([y, product(y, self._sketch().T)*(math.sqrt(math.pi/2)/self.dim)], axis=-1)
 @patch
-def _back_prod(self:TurboQuant, y): return y[..., :self.dim] + y[..., self.dim:] @ self._sketch()*(math.sqrt(math.pi/2)/self.dim)
+def _back_prod(self:TurboQuant, y): return y[..., :self.dim] + product(y[..., self.dim:], self._sketch())*(math.sqrt(math.pi/2)/self.dim)
 
 # %% ../nbs/10_turboquant.ipynb #b58b55d2
 @patch
@@ -200,7 +202,7 @@ class RotInt4(Codec):
 @patch
 def _encode(self:RotInt4, x):
     y, top = self._query(x), 2**self.bits - 1
-    g = y.reshape(*y.shape[:-1], -1, self.group_size)
+    g = y.reshape(*y.shape[:-1], self.dim//self.group_size, self.group_size)
     lo, hi = g.min(-1, keepdims=True), g.max(-1, keepdims=True)
     b, s = lo.astype(mx.float16), ((hi - lo)/top).astype(mx.float16)
     step = mx.maximum(s.astype(mx.float32), 1e-7)
@@ -227,9 +229,9 @@ def _rows(self:RotInt4, c):
 def _encode_gpu(self:TurboQuant, x, make, header=''):
     "The codes of `x` (..., dim) by one kernel, or two for prod"
     prod = self.mode == 'prod'
-    codes, norms, rest = dense_encode(x, self.W, self.edges, self.levels, self.b, make, header, rest=prod)
+    codes, norms, rest = dense_encode(x, self.W, self.edges, self.levels, self.b, make, header, rest=prod, grow=self.grow)
     if prod: return ProdCodes(codes, norms, *dense_encode(rest, self._sketch(), *_sign_book(), 1, make, header, equal=True)[:2])
-    return TurboCodes(codes, norms if self.grow == 1 else (norms.astype(mx.float32)*self.grow).astype(mx.float16))
+    return TurboCodes(codes, norms)
 
 # %% ../nbs/10_turboquant.ipynb #b71c0120
 @patch

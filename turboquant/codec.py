@@ -8,10 +8,10 @@ __all__ = ['FLOATS', 'CODEC_HEADER', 'CODEC_SETUP', 'CODEC_SCORES', 'CODEC_SOFTM
            'Rotation', 'rotation', 'Codebook', 'lloyd_max', 'sphere_density', 'sphere_codebook', 'nearest', 'row_words',
            'pack_bits', 'unpack_bits', 'Codec', 'tokens_a_row', 'cut', 'tokens', 'join', 'state_ops', 'codec_text',
            'kernel_fits', 'read_bits', 'merged_launch', 'state_launch', 'encode_launch', 'platform', 'attend_state',
-           'EncodeSpeed', 'bench_encode', 'write_tensors', 'read_tensors']
+           'EncodeSpeed', 'bench_encode', 'copy_speed', 'write_tensors', 'read_tensors']
 
 # %% ../nbs/07b_codec.ipynb #7076304a
-import contextlib, contextvars, functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, threading, time
+import concurrent.futures, contextlib, contextvars, functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, time
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
@@ -686,8 +686,8 @@ def codec_text(kc, vc):
     return strides + CODEC_SETUP + text + CODEC_GATHER, ('q', *kn, 'k_table', *vn, 'v_table', 'dims', 'ends', 'params'), ka, va
 
 def kernel_fits(keys, values):
-    "Whether the attention kernel can read these two pairs (codec, codes): both have a text and code spaces in chunks of 16"
-    def fits(c): return c.loader() is not None and c.code_dim % 16 == 0 and c.code_dim <= 2048
+    "Whether the attention kernel can read these two pairs (codec, codes): both have a text, code spaces of up to 2048 in chunks of 16, and tables of up to 1500"
+    def fits(c): return c.loader() is not None and c.code_dim % 16 == 0 and c.code_dim <= 2048 and len(c.loader()[1]) <= 1500
     return all(_once(c, 'fits', lambda: fits(c)) for c, _ in (keys, values))
 
 # %% ../nbs/07b_codec.ipynb #3a3897d5
@@ -874,7 +874,7 @@ def platform():
 def _encode_fast(self:Codec, x):
     "`x` encoded by the kernel, on a GPU, if the codec has one"
     p = platform()
-    if p and x.size and _once(self, 'encodes', lambda: self.encoder() is not None): return encode_launch(self, x, *p)
+    if p and x.size and _once(self, 'encodes', lambda: self.dim <= 4096 and self.encoder() is not None): return encode_launch(self, x, *p)
 
 # %% ../nbs/07b_codec.ipynb #dfee7533
 def attend_state(q, keys, values, *, mask=None, tile=2048, **kw):
@@ -903,6 +903,22 @@ def bench_encode(codec, n=4096, dtype=mx.float32, seconds=.3):
         times.append(time.perf_counter() - t)
     t = float(np.median(times))
     return EncodeSpeed(n/t, (x.nbytes + codec.nbytes(c))/t/1e9, 1e3*t, n)
+
+def copy_speed(n=2**26, runs=10):
+    """The limit: GB/s, read plus written, of a copy of `n` float32 numbers, far more than caches hold, into memory that is there already;
+    the best of `runs`. On a GPU by MLX, which keeps freed memory; on a CPU by NumPy, a part for each core."""
+    if mx.default_device() != mx.cpu:
+        x = mx.zeros((n,))
+        def once(): mx.eval(x + 1)
+    else:
+        x, y, cores = np.ones(n, np.float32), np.ones(n, np.float32), os.cpu_count() or 1
+        pool = concurrent.futures.ThreadPoolExecutor(cores)
+        def once(): list(pool.map(np.copyto, np.array_split(y, cores), np.array_split(x, cores)))
+    return 8*n/min(_timed(once) for _ in range(runs + 1))/1e9
+
+def _timed(f):
+    t = time.perf_counter(); f()
+    return time.perf_counter() - t
 
 # %% ../nbs/07b_codec.ipynb #b13a6e17
 FORMAT = 1

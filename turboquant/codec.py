@@ -704,7 +704,7 @@ def read_bits(name, width, word=32, start=0):
 # %% ../nbs/07b_codec.ipynb #27c320aa
 def _codec_plan(rows, blocks, n, EK, EV, fill, simds):
     "(rows a threadgroup, splits of n tokens): 4 rows, but at most 16 KB of queries, and 64 sums a lane"
-    ROWS = min(rows, 4096//max(EK, EV, 1024), 2048//max(EV, 512))
+    ROWS = min(rows, 4096//max(EK, EV, 1024), 4//-(-EV//512))
     return ROWS, max(1, min(-(-n//32//simds), fill//(blocks*-(-rows//ROWS)), 1024))
 
 def _merged(m, l, o):

@@ -7,11 +7,13 @@ SHELL = /bin/sh
 # What is typed after `make chat` goes to the program through the environment, read by neither make nor the shell: quotes,
 # dollars and apostrophes in PROMPT arrive as they are. Only what is typed counts, not a variable that happens to be set.
 typed = $(if $(filter command,$(firstword $(origin $(1)))),$(value $(1)))
-unexport PROMPT MODEL KV ARGS BLAS
+unexport PROMPT MODEL KV ARGS BLAS NB FLAGS
 export TQ_PROMPT := $(call typed,PROMPT)
 export TQ_MODEL := $(call typed,MODEL)
 export TQ_KV := $(call typed,KV)
 export TQ_ARGS := $(call typed,ARGS)
+export TQ_NB := $(call typed,NB)
+export TQ_FLAGS := $(call typed,FLAGS)
 ifneq ($(call typed,BLAS),)
 export TURBOQUANT_BLAS := $(call typed,BLAS)
 endif
@@ -19,7 +21,11 @@ extras = $(if $(filter mkl,$(call typed,BLAS)),mkl)
 export PYTHON
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-16s %s\n' "$$a" "$$b"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r a b; do printf '%-20s %s\n' "$$a" "$$b"; done
+
+# The program has said what was wrong with what was typed (2), or was stopped by Ctrl-C (130): to a person at a terminal make
+# adds no `Error 2` of its own. Scripts get the exit code.
+leave = rc=$$?; case $$rc in 2|130) [ ! -t 0 ] || [ ! -t 2 ] || exit 0;; esac; exit $$rc
 
 # `set -m` makes the chat a job of its own: Ctrl-C reaches it and not make.
 chat: ## talk to a model; PROMPT="..." answers once; also MODEL=, KV=, BLAS=mkl, ARGS="--temp 0.7 ..."
@@ -30,7 +36,7 @@ chat: ## talk to a model; PROMPT="..." answers once; also MODEL=, KV=, BLAS=mkl,
 	[ -z "$$TQ_PROMPT" ] || set -- "$$@" "--prompt=$$TQ_PROMPT"; \
 	eval "set -- \"\$$@\" $$TQ_ARGS"; \
 	if [ -t 0 ]; then set -m; fi; \
-	.venv/bin/turboquant-chat "$$@"; exit $$?
+	.venv/bin/turboquant-chat "$$@"; $(leave)
 
 serve: ## an OpenAI-compatible server on this machine; MODEL=, KV=, ARGS="--port 8000 ..."
 	@.ci/venv.sh chat $(extras)
@@ -39,12 +45,12 @@ serve: ## an OpenAI-compatible server on this machine; MODEL=, KV=, ARGS="--port
 	[ -z "$$TQ_KV" ] || set -- "$$@" "--kv=$$TQ_KV"; \
 	eval "set -- \"\$$@\" $$TQ_ARGS"; \
 	if [ -t 0 ]; then set -m; fi; \
-	.venv/bin/turboquant-serve "$$@"; exit $$?
+	.venv/bin/turboquant-serve "$$@"; $(leave)
 
-test: ## run every notebook and the hygiene checks; NB="nbs/01*.ipynb" for some, FLAGS="slow weights" to run those cells too
+test: ## run every notebook and the hygiene checks; NB=06a or NB="nbs/01*.ipynb" for some, FLAGS="slow weights" for those cells too
 	@rm -f .venv/summary
 	@.ci/venv.sh chat dev $(extras)
-	@.venv/bin/python .ci/tests.py --flags "$(FLAGS)" $(NB)
+	@eval "set -- $$TQ_NB"; .venv/bin/python .ci/tests.py --flags "$$TQ_FLAGS" "$$@"
 
 fuzz: ## thousands of random programs on the caches, the C++ text under sanitizers; ARGS="--examples 5000 --seed 1"
 	@.ci/venv.sh chat dev $(extras)
@@ -62,11 +68,9 @@ ordeals: ## killed saves, full disks, broken files, rude clients
 	@.ci/venv.sh chat dev $(extras)
 	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz ordeals "$$@"
 
-lab: ## JupyterLab on the notebooks, at the first chapter; ARGS="--no-browser 05_simulator.ipynb" and the like
+lab: ## JupyterLab at the first chapter, or another: NB=05; ARGS="--no-browser --port 9000" goes to Jupyter
 	@.ci/venv.sh chat dev $(extras)
-	@eval "set -- $$TQ_ARGS"; [ $$# -gt 0 ] || set -- 01_packing.ipynb; \
-	[ "$$(id -u)" != 0 ] || set -- --allow-root "$$@"; \
-	cd nbs && exec ../.venv/bin/jupyter lab "$$@"
+	@eval "set -- $$TQ_ARGS"; .venv/bin/python .ci/lab.py "$$@"; $(leave)
 
 export: ## write the modules from the notebooks, clean the notebooks, fold their solutions, render README.md
 	@.ci/venv.sh dev
@@ -84,9 +88,9 @@ check-site: ## headless Chromium over every page of _docs; ARGS="packing.html --
 	@.ci/venv.sh dev
 	@eval "set -- $$TQ_ARGS"; .venv/bin/python .ci/check_site.py "$$@"
 
-check-lab: ## JupyterLab in headless Chromium: chapter 01 runs and its first slider moves the figure
+check-lab: ## JupyterLab in headless Chromium, about a minute: chapter 01 (or NB=03) opens folded and runs, and its slider moves the figure
 	@.ci/venv.sh dev
-	@.venv/bin/python .ci/check_lab.py
+	@eval "set -- $$TQ_NB"; .venv/bin/python .ci/check_lab.py "$$@"
 
 dist: ## sdist and wheel in dist/
 	@.ci/venv.sh dev

@@ -1,10 +1,10 @@
-"""JupyterLab in headless Chromium: opens a copy of a notebook, runs all its cells, moves the first slider with the arrow key and sees
-the figure change. check_lab.py [NOTEBOOK]; the last line is `N passed, M failed`."""
+"""JupyterLab in headless Chromium: opens a copy of a notebook, finds its solutions folded, runs all its cells, moves the first slider with
+the arrow key and sees the figure change. check_lab.py [NOTEBOOK]; the last line is `N passed, M failed`."""
 import os, shutil, socket, subprocess, sys, tempfile, time, urllib.request
 from pathlib import Path
 from browser import Browser, BrowserError
+from notebooks import NBS, named
 
-NBS = Path(__file__).resolve().parent.parent/'nbs'
 TRACKER = '@jupyterlab/notebook-extension/tracker.jupyterlab-settings'
 # The slider's output and its picture, as text: an image's own bytes, or what is drawn
 AREA = "[...document.querySelectorAll('.jp-OutputArea-output')].find(o => o.querySelector('.noUi-handle'))"
@@ -12,6 +12,13 @@ PICTURE = f"""(async () => {{ const a = {AREA}; if (!a) return ''; const t = [];
 for (const i of a.querySelectorAll('img')) t.push(i.src.startsWith('blob:') ? await (await fetch(i.src)).text() : i.src);
 for (const s of a.querySelectorAll('svg')) t.push(s.outerHTML); return t.join('') }})()"""
 ERRORS = "[...document.querySelectorAll('.jp-RenderedText[data-mime-type=\"application/vnd.jupyter.error\"], [data-mime-type=\"application/vnd.jupyter.stderr\"] .ansi-red-fg')].map(e => e.textContent.slice(-300))"
+
+NOTEBOOK = "[...window.jupyterapp.shell.widgets('main')].find(w => w.content && w.content.model)"
+# Is the kernel there and idle? How many cells of code were not run? And of each cell that asks to be folded, what code it shows nevertheless
+READY = f"(() => {{ const k = {NOTEBOOK}?.sessionContext.session?.kernel; return !!k && k.connectionStatus == 'connected' && k.status == 'idle' }})()"
+LEFT = f"{NOTEBOOK}.content.widgets.filter(w => w.model.type == 'code' && w.model.sharedModel.getSource().trim() && !w.model.executionCount).length"
+FOLDED = f"""{NOTEBOOK}.content.widgets.filter(w => /^#\\| *code-fold: *true/m.test(w.model.sharedModel.getSource()))
+.map(w => w.inputHidden ? '' : w.model.sharedModel.getSource().slice(0, 60))"""
 
 def free_port():
     with socket.socket() as s: s.bind(('127.0.0.1', 0)); return s.getsockname()[1]
@@ -38,10 +45,15 @@ def steps(b, url, name):
     yield 'JupyterLab opens the notebook'
     b.size(1280, 1000); b.open(f'{url}/lab/tree/{name}?reset', 120)
     b.wait(lambda: b.js("!!window.jupyterapp && document.querySelectorAll('.jp-Notebook .jp-Cell').length > 5"), 120, 'the notebook')
-    b.wait(lambda: b.js("!!document.querySelector('.jp-Notebook-ExecutionIndicator[data-status=idle]')"), 120, 'the kernel')
+    b.wait(lambda: b.js(READY), 120, 'the kernel')
+    yield 'solutions are folded'
+    shown = b.js(FOLDED)
+    if not shown or any(shown): raise BrowserError(f'{len(shown)} cells to fold, shown: {[s for s in shown if s]}')
     yield 'all cells run without an error'
-    b.js("window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => 1)", 300)
-    b.wait(lambda: b.js("!!document.querySelector('.jp-Notebook-ExecutionIndicator[data-status=idle]')"), 120, 'the last cell')
+    b.js("void window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.ran = true })")
+    b.wait(lambda: b.js('!!window.ran'), 300, 'the cells')
+    b.wait(lambda: b.js(READY), 120, 'the last cell')
+    if n := b.js(LEFT): raise BrowserError(f'{n} cells of code were not run')
     if e := b.js(ERRORS): raise BrowserError(e[0])
     yield 'the first slider shows with its figure'
     before = b.wait(lambda: b.js(PICTURE), 60, 'a slider with a picture')
@@ -52,7 +64,11 @@ def steps(b, url, name):
     b.wait(lambda: b.js(PICTURE) not in ('', before), 30, 'another picture')
 
 def main(name='01_packing.ipynb', shot=None):
-    good, what = 0, 'JupyterLab starts'
+    good, bad, what, start_at = 0, 0, 'JupyterLab starts', time.monotonic()
+    name = named(name).name
+    print(f'a copy of {name} in JupyterLab, driven by a headless Chromium; all its cells are run, so this takes half a minute or more', flush=True)
+    def done():
+        print(f'ok   {what} ({time.monotonic() - start_at:.0f} s)', flush=True)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as d:
         d = Path(d); (d/'nbs').mkdir(); shutil.copy(NBS/name, d/'nbs')
         port = free_port(); lab = start(d, port)
@@ -60,8 +76,8 @@ def main(name='01_packing.ipynb', shot=None):
             answer(f'http://127.0.0.1:{port}/api', lab)
             with Browser() as b:
                 try:
-                    for step in steps(b, f'http://127.0.0.1:{port}', name): good, what = good + 1, step
-                    good += 1; bad = 0
+                    for step in steps(b, f'http://127.0.0.1:{port}', name): done(); good, what = good + 1, step
+                    done(); good += 1
                 finally:
                     if shot: b.screenshot(shot, full=False)
         except BrowserError as e: bad = 1; print(f'FAIL {what}: {e}', (d/'log').read_text()[-1500:] if good == 0 else '')

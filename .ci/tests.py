@@ -3,10 +3,11 @@
 nbdev's own `test_nb` runs each notebook, in a process of its own, two at a time. Counted as passed: each test cell (code
 with an `assert` or a `test_...` call, not exported) that ran, each notebook that ran to its end, each hygiene check.
 Counted as failed: each notebook that stopped, each check that found something. Cells skipped by a flag count as neither."""
-import argparse, ast, json, os, shutil, signal, subprocess, sys, tempfile, time
+import argparse, ast, builtins, json, os, re, shutil, signal, subprocess, symtable, sys, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import fold
+from notebooks import everything, named
 
 root = Path(__file__).resolve().parent.parent
 exports = {'export', 'exports', 'exporti'}
@@ -84,11 +85,47 @@ def leaves_no_diff(*cmd):
         files = changed(a, b)
         return f"would change {', '.join(files)}: run `make export` and look at the difference" if files else ''
 
+def said(output):
+    "The text of a cell's output"
+    return ''.join(''.join(t) for t in (output.get('text', ''), *(v for k, v in output.get('data', {}).items() if k in ('text/plain', 'text/markdown'))))
+
 def stored_errors():
-    "Notebooks that were saved with an error among their outputs"
-    bad = [p.name for p in sorted((root/'nbs').glob('*.ipynb'))
-           if any(o['output_type'] == 'error' for c in json.loads(p.read_text())['cells'] for o in c.get('outputs', []))]
-    return f"errors stored in {', '.join(bad)}" if bad else ''
+    "Cells that were saved with an error, or with a `nan` although their source asks for none with `isnan`"
+    wrong = lambda c, o: (o['output_type'] == 'error' or 'Traceback (most recent call last)' in said(o)
+                          or re.search(r'\bnan\b', said(o)) and 'isnan' not in ''.join(c['source']))
+    bad = [f"{p.name} (cell {c['id']})" for p in everything() for c in json.loads(p.read_text(encoding='utf-8'))['cells']
+           if any(wrong(c, o) for o in c.get('outputs', []))]
+    return f"errors or nan stored in {', '.join(bad)}" if bad else ''
+
+def undefined(path):
+    "Names that the Python file `path` uses and nobody defines"
+    top = symtable.symtable(path.read_text(encoding='utf-8'), str(path), 'exec')
+    def scopes(t):
+        yield t
+        for c in t.get_children(): yield from scopes(c)
+    known, used = {*dir(builtins), '__file__'}, set()
+    for t in scopes(top):
+        for s in t.get_symbols():
+            made = s.is_assigned() or s.is_imported() or s.is_namespace()
+            if made and (t is top or s.is_declared_global()): known.add(s.get_name())
+            if s.is_referenced() and (t is top or s.is_global()): used.add(s.get_name())
+    return used - known
+
+def undefined_names():
+    "Modules that use a name which nobody defines: a NameError that waits for its line to run"
+    with tempfile.TemporaryDirectory() as d:                # can this check fail?
+        f = Path(d, 'broken.py'); f.write_text('import os\ndef f(x): return [os.sep + lost for y in x]\n')
+        if undefined(f) != {'lost'}: return f'the check itself is broken: {undefined(f)}'
+    bad = [f"{p.name}: {', '.join(sorted(u))}" for p in sorted((root/'turboquant').glob('**/*.py')) if (u := undefined(p))]
+    return f"undefined: {'; '.join(bad)}" if bad else ''
+
+def lost_anchors():
+    "Links within the book to a heading that is not there, as Jupyter and GitHub write its anchor: 04_sdpa_int4.ipynb#What-we-built"
+    text = {p.name: [''.join(c['source']) for c in json.loads(p.read_text(encoding='utf-8'))['cells'] if c['cell_type'] == 'markdown'] for p in everything()}
+    heads = {n: {re.sub(r'[`*]', '', h.strip()).replace(' ', '-') for s in t for h in re.findall(r'^#+ (.*)', s, re.M)} for n, t in text.items()}
+    bad = [f'{n}: {to}#{a}' for n, t in text.items() for s in t for to, a in re.findall(r'\]\(((?:\w+\.ipynb)?)#([^)\s]+)\)', s)
+           if a not in heads.get(to or n, ()) and not a.startswith(('fig-', 'eq-'))]
+    return f"no such heading: {'; '.join(bad)}" if bad else ''
 
 def lost_openings():
     "Notebooks whose first cell of text says more than title, subtitle and settings: nbdev would leave it off the page"
@@ -102,7 +139,9 @@ def hygiene():
     checks = {'nbdev_export leaves no diff': lambda: leaves_no_diff(tool('nbdev_export')),
               'nbdev_clean leaves no diff': lambda: leaves_no_diff(tool('nbdev_clean')),
               'README.md is that of nbs/index.ipynb': lambda: leaves_no_diff(sys.executable, '.ci/readme.py'),
-              'no error is stored in a notebook': stored_errors,
+              'no error and no stray nan is stored in a notebook': stored_errors,
+              'the modules use no undefined name': undefined_names,
+              'links lead to headings': lost_anchors,
               'solutions are folded in JupyterLab': fold.unfolded,
               'titles stand in cells of their own': lost_openings}
     failed = 0
@@ -113,7 +152,7 @@ def hygiene():
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument('paths', nargs='*', type=Path, help='notebooks (default: all, and the hygiene checks)')
+    p.add_argument('paths', nargs='*', help='notebooks, as paths or chapter numbers (default: all, and the hygiene checks)')
     p.add_argument('--flags', default='', help='flags whose cells are to run as well')
     p.add_argument('--workers', type=int, default=2)
     p.add_argument('--limit', type=int, default=1200, help='seconds for one notebook')
@@ -123,7 +162,8 @@ def main():
     from nbdev.config import get_config
     skip = get_config(path=root).tst_flags.split()
     if a.one: return run_one(a.one, a.out, skip, a.flags.split())
-    paths = [f.resolve() for f in a.paths] or sorted(f for f in (root/'nbs').glob('**/[!_.]*.ipynb') if '.ipynb_checkpoints' not in f.parts)
+    if lost := [f for f in a.flags.split() if f not in skip]: p.error(f"no flag {', '.join(lost)}: there are {', '.join(skip)}")
+    paths = [*map(named, a.paths)] or everything()
     print('skipping cells flagged:', ' '.join(f for f in skip if f not in a.flags.split()) or 'none')
     signal.signal(signal.SIGINT, signal.default_int_handler)     # a job in the background ignores it, and so would its children
     passed, failed = notebooks(paths, a.flags, a.workers, a.limit)

@@ -657,7 +657,8 @@ def kv_text(cache):
     kinds = sorted({str(c.keys.dtype).split('.')[-1] for c in cache if getattr(c, 'keys', None) is not None})
     if not used or not any(hasattr(c, 'used_bytes') for c in cache): return f'KV {size_text(used)}' + ' in '*bool(kinds) + ' and '.join(kinds)
     ratio = half/used
-    return f'KV {size_text(used)}, ' + (f'{ratio:.1f}x smaller than fp16' if ratio >= 1.05 else 'as fp16 so far' if ratio >= .95 else f'{1/ratio:.1f}x fp16 so far')
+    if ratio >= 1.05: return f'KV {size_text(used)}, {ratio:.1f}x smaller than fp16'
+    return f"KV {size_text(used)}, {'' if ratio >= .95 else f'{1/ratio:.1f}x '}as large as fp16 while the text is short"
 
 # %% ../nbs/13_generate.ipynb #6aa4572d
 _ends = dict(length=' · cut at {n} token{s} (--max-tokens)', context=' · the context is full (/clear starts anew)',
@@ -789,6 +790,12 @@ def _given_prompt(a):
         if not text.strip(): raise Quit('nothing to answer: stdin is empty (give --prompt, or run in a terminal)')
     if text is not None and not text.strip(): raise Quit('--prompt is empty')
     return text
+
+# %% ../nbs/13_generate.ipynb #d836ac1f
+def _command_in(text):
+    "The first command of the chat that stands alone on a line of `text`, or None"
+    m = re.search(r'^ *(/(?:clear|save|load|stats|help|quit|exit))(?: +\S+)? *$', text, re.M)
+    return m and m[1]
 
 # %% ../nbs/13_generate.ipynb #724a0020
 @contextlib.contextmanager
@@ -965,6 +972,7 @@ def chat_main(argv=None):
         chat = _new_chat(a, kw, model, tokenizer, name)
         out, err = _Screen(sys.stdout, a.no_color), _Screen(sys.stderr, a.no_color)
         if a.load: (out if text is None else err).note(_file_reply('/load', a.load, chat))
+        if word := text and _command_in(text): err.note(f'{word} goes to the model as text: commands are for conversations at a terminal.')
         return _talk(chat, name, out) if text is None else _once(chat, text, out, err)
     return _run('turboquant-chat', body)
 

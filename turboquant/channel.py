@@ -159,6 +159,7 @@ def _encode_fast(self:Channel, x):
 @patch
 def loader(self:Channel):
     "Chapter 7b's hole for attention: scale and bias of the token's block and channel"
+    if self.dim % 16: return None
     return f"""for (int i = 0; i < 16; i++) {{
     const int d = 16 * j + i, bit = d * {self.bits};
     y[i] = float(AT(@scales, n / {self.block}, d)) * float({read_bits('@codes', self.bits)}) + float(AT(@biases, n / {self.block}, d));

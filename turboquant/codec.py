@@ -1003,9 +1003,9 @@ def config(self:Codec):
 def from_config(cls:Codec, config):
     "The codec that `config()` described. ValueError for an unknown codec, one that is not a `cls`, or an unknown option."
     if not isinstance(config, dict): _fail('config', repr(config), "a dict, as config() returns it")
-    o, name = dict(config), config.get('codec')
+    o, name = dict(config), str(config.get('codec'))
     if name not in _codecs: _load_codecs()
-    kind = _codecs.get(o.pop('codec', None))
+    kind = _codecs.get(name); o.pop('codec', None)
     if kind is None: _fail('config', f"of a codec {name!r}", f"one of {sorted(_codecs)}")
     if not issubclass(kind, cls): _fail('config', f"of a {name}", f"that of a {cls.__name__}")
     if set(o) - set(kind.options): _fail('config', f"with {sorted(set(o) - set(kind.options))}", f"only {list(kind.options)}")
@@ -1022,7 +1022,7 @@ def save(self:Codec, path, c):
 def load(cls:Codec, path):
     "(codec, codes) that `save` wrote. ValueError for a foreign, cut or changed file, another format or another codec than `cls`."
     arrays, about = read_tensors(path)
-    if about.get('format') != FORMAT: _fail('path', f"{str(path)!r}, of format {about.get('format')}", f"format {FORMAT}")
+    if type(about.get('format')) is not int or about['format'] != FORMAT: _fail('path', f"{str(path)!r}, of format {about.get('format')}", f"format {FORMAT}")
     codec = cls.from_config(about.get('config'))
     if set(arrays) != set(codec.Codes._fields):
         _fail('path', f"{str(path)!r}, with arrays {sorted(arrays)}", f"{list(codec.Codes._fields)}")

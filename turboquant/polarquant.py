@@ -86,8 +86,8 @@ class PolarQuant(Codec):
         if dim % self.block: _fail('dim', dim, f"a multiple of the block, 2^levels = {self.block}")
         if len(self.bits) != levels: _fail('bits', self.bits, f"{levels} numbers, one a level")
         try: self.books, self.turn = None if books is None else tuple(tuple(map(float, b)) for b in books), turn
-        except TypeError: _fail('books', f'{books!r:.60}', f"{levels} rows of numbers")
-        self._set_books(self.books or [angle_codebook(l, b).centroids for l, b in enumerate(self.bits, 1)])
+        except (TypeError, ValueError): _fail('books', f'{books!r:.60}', f"{levels} rows of numbers")
+        self._set_books([angle_codebook(l, b).centroids for l, b in enumerate(self.bits, 1)] if books is None else self.books)
 
 # %% ../nbs/08_polarquant.ipynb #8712fc82
 def _check_book(l, c, n):
@@ -155,8 +155,8 @@ def encode(self:PolarQuant, x, check=True):
 # %% ../nbs/08_polarquant.ipynb #4b12e0ba
 @patch
 def loader(self:PolarQuant):
-    "Sixteen numbers from 16/block radii and their trees, by a table of cosines and sines. None for blocks over 16."
-    if self.levels > 4: return None
+    "Sixteen numbers from 16/block radii and their trees, by a table of cosines and sines. None for blocks over 16 and dims in no chunks of 16."
+    if self.levels > 4 or self.dim % 16: return None
     roots, at, table = 16 >> self.levels, np.cumsum([0] + [b*n for b, n in zip(self.bits, self.counts)]).tolist(), []
     text = f"for (int i = 0; i < {roots}; i++) y[i] = float(AT(@radius, n, j * {roots} + i));\n"
     for l in reversed(range(self.levels)):

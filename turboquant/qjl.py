@@ -138,7 +138,10 @@ class Split(Codec):
     options = ('high', 'low', 'channels')
     def __init__(self, high, low, channels):
         self.high, self.low = (Codec.from_config(c) if isinstance(c, dict) else c for c in (high, low))
-        a = np.array(channels)
+        for n, c in (('high', self.high), ('low', self.low)):
+            if not isinstance(c, Codec) or c.together > 1: _fail(n, repr(c), "a codec that encodes each token for itself")
+        try: a = np.array(channels)
+        except ValueError: _fail('channels', f"{channels!r:.60}", "numbers, or rows of one length")
         d = self.high.dim + self.low.dim
         if a.ndim not in (1, 2) or a.shape[-1] != self.high.dim or a.dtype.kind not in 'iu' or a.min() < 0 or a.max() >= d or \
            any(len(set(r)) < len(r) for r in np.atleast_2d(a).tolist()):

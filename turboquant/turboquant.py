@@ -150,11 +150,12 @@ def _back_prod(self:TurboQuant, y): return y[..., :self.dim] + product(y[..., se
 def _inner(self:TurboQuant):
     if self.bits in (2.5, 3.5):
         lo, n = int(self.bits), self.dim//4
-        channels = np.arange(n) if self.channels is None else np.array(self.channels)
+        try: channels = np.arange(n) if self.channels is None else np.array(self.channels)
+        except ValueError: _fail('channels', f'{self.channels!r:.40}', 'numbers, or rows of one length')
         self.channels = None if self.channels is None else channels.tolist()
         part = lambda d, b, s: TurboQuant(d, b, self.mode, (self.seed + s) % 2**32, self.rows) if b <= 4 else _Five(d, self.mode, self.seed)
         return Split(part(n, lo + 2, 0), part(self.dim - n, lo, 2), channels)
-    if self.channels is not None: _fail('channels', f"{np.array(self.channels).tolist()!r:.40}", "None: only 2.5 and 3.5 bits tell channels apart")
+    if self.channels is not None: _fail('channels', f"{self.channels!r:.40}", "None: only 2.5 and 3.5 bits tell channels apart")
     return QJL(self.dim, self.dim, (self.seed + 1) % 2**32, self.rows) if self.mode == 'prod' and self.bits == 1 else None
 
 # %% ../nbs/10_turboquant.ipynb #e186671d
@@ -279,8 +280,9 @@ def loader(self:TurboQuant):
 @patch
 def loader(self:RotInt4):
     "Chapter 7b's hole for attention: scale times code plus bias"
-    code = f"uint({read_bits('@codes', self.bits)})"
+    value = f"float(AT(@scales, n, g)) * float({read_bits('@codes', self.bits)}) + float(AT(@biases, n, g))"
+    if self.dim % 16: value = f"d < {self.dim} ? {value} : 0.0f"                 # the last chunk of a part of a Split
     return f"""for (int i = 0; i < 16; i++) {{
     const int d = 16 * j + i, bit = d * {self.bits}, g = d / {self.group_size};
-    y[i] = float(AT(@scales, n, g)) * float({code}) + float(AT(@biases, n, g));
+    y[i] = {value};
   }}""", ()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import mlx.core as mx
 
 # %% ../nbs/03_online_softmax.ipynb #4fe1d9e2
-M0 = -3e38  # the m of an empty state: finite, and below every score
+M0 = -3.4028234e38  # the m of an empty state: the lowest float32, so that no score is lower; finite
 
 class State(NamedTuple):
     "What attention remembers of the keys it has met: the sums are l·exp(m) and o·exp(m)"

@@ -119,6 +119,12 @@ def undefined_names():
     bad = [f"{p.name}: {', '.join(sorted(u))}" for p in sorted((root/'turboquant').glob('**/*.py')) if (u := undefined(p))]
     return f"undefined: {'; '.join(bad)}" if bad else ''
 
+def readme_runs():
+    "The README's first piece of Python, run as it is printed; what went wrong, or nothing"
+    code = re.search(r'```python\n(.*?)```', (root/'README.md').read_text(encoding='utf-8'), re.S)[1]
+    r = subprocess.run([sys.executable, '-c', code + '\nprint(out.shape, float(out.sum()))'], cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return '' if r.returncode == 0 and r.stdout.startswith('(1, 8, 1, 64) ') and 'nan' not in r.stdout else r.stdout + r.stderr
+
 def lost_anchors():
     "Links within the book to a heading that is not there, as Jupyter and GitHub write its anchor: 04_sdpa_int4.ipynb#What-we-built"
     text = {p.name: [''.join(c['source']) for c in json.loads(p.read_text(encoding='utf-8'))['cells'] if c['cell_type'] == 'markdown'] for p in everything()}
@@ -139,6 +145,7 @@ def hygiene():
     checks = {'nbdev_export leaves no diff': lambda: leaves_no_diff(tool('nbdev_export')),
               'nbdev_clean leaves no diff': lambda: leaves_no_diff(tool('nbdev_clean')),
               'README.md is that of nbs/index.ipynb': lambda: leaves_no_diff(sys.executable, '.ci/readme.py'),
+              'the code in README.md runs': readme_runs,
               'no error and no stray nan is stored in a notebook': stored_errors,
               'the modules use no undefined name': undefined_names,
               'links lead to headings': lost_anchors,

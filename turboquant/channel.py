@@ -38,7 +38,7 @@ class Channel(Codec):
     def __init__(self, dim, bits=3, block=64, steps=1, feed=True):
         super().__init__(dim)
         self.bits, self.block, self.steps = _check_int('bits', bits, 1, 8), _check_int('block', block, 2, 1024), _check_int('steps', steps, 0, 100)
-        if feed not in (True, False): _fail('feed', repr(feed), "True or False")
+        if not isinstance(feed, bool): _fail('feed', repr(feed), "True or False")
         self.feed, self.Codes, self.together = bool(feed), _codes_type(self.block), self.block
     def _query(self, q): return q
     def _back(self, y): return y

@@ -27,6 +27,9 @@ def _check_int(name, x, lo, hi):
     "`x` as an int, if it is one from `lo` to `hi`"
     ok = isinstance(x, (int, np.integer)) and not isinstance(x, bool) and lo <= x <= hi
     return int(x) if ok else _fail(name, repr(x), f"an integer from {lo} to {hi}")
+def _check_one(name, x, *of):
+    "`x`, if it is one of the strings `of`"
+    return x if isinstance(x, str) and x in of else _fail(name, repr(x), ', '.join(map(repr, of[:-1])) + f' or {of[-1]!r}')
 
 # %% ../nbs/07b_codec.ipynb #33ec8ca5
 def _prime(q): return q > 1 and all(q % i for i in range(2, int(q**.5) + 1))
@@ -82,7 +85,7 @@ class Rotation:
     transform; 'auto', Hadamard where one exists. ValueError for a dim without one, an unknown kind, a seed out of range."""
     def __init__(self, dim, seed=0, kind='auto'):
         self.dim, self.seed = _check_int('dim', dim, 1, 2**16), _check_int('seed', seed, 0, 2**32 - 1)
-        if kind not in ('auto', 'qr', 'hadamard'): _fail('kind', repr(kind), "'auto', 'qr' or 'hadamard'")
+        _check_one('kind', kind, 'auto', 'qr', 'hadamard')
         self.split = None if kind == 'qr' else _split(self.dim)
         if kind == 'hadamard' and not self.split: _fail('dim', dim, "a size with a Hadamard matrix; or kind 'qr'")
         self.kind = 'hadamard' if self.split else 'qr'
@@ -209,7 +212,7 @@ _words = {8: mx.uint8, 16: mx.uint16, 32: mx.uint32}
 
 def _widths(bits, n):
     "A width for each of n values"
-    w = (bits,)*n if isinstance(bits, (int, np.integer)) else tuple(bits)
+    w = tuple(bits) if isinstance(bits, (tuple, list, np.ndarray)) else (_check_int('bits', bits, 1, 8),)*_check_int('n', n, 0, 2**24)
     for b in set(w): _check_int('bits', b, 1, 8)
     if len(w) != n: _fail('bits', f"{len(w)} widths", f"one for each of the {n} values")
     return w
@@ -267,6 +270,7 @@ def pack_bits(idx, bits, word=32):
     """The integers `idx` (..., n), one after another in words (..., row_words), the first in the lowest bits.
     `bits`: 1 to 8, or one width a value; the numbers must fit. `word`: bits a word, 8, 16 or 32. ValueError otherwise."""
     if word not in _words: _fail('word', repr(word), "8, 16 or 32")
+    if not isinstance(idx, mx.array) or not idx.ndim: _fail('idx', f"a {type(idx).__name__}", "an mx.array (..., n)")
     w, x = _widths(bits, idx.shape[-1]), idx.astype(mx.uint32)
     if runs := _runs(w, word):
         at = np.cumsum([0] + [n for _, n in runs]).tolist()
@@ -279,7 +283,7 @@ def pack_bits(idx, bits, word=32):
 # %% ../nbs/07b_codec.ipynb #7e290fac
 def unpack_bits(words, bits, n):
     "The `n` integers (uint32) that `pack_bits` laid into `words` (..., row_words). ValueError for rows of another length."
-    if words.dtype not in _words.values(): _fail('words', f"of dtype {words.dtype}", "uint8, uint16 or uint32")
+    if not isinstance(words, mx.array) or not words.ndim or words.dtype not in _words.values(): _fail('words', f"of type {getattr(words, 'dtype', type(words).__name__)}", "an mx.array of uint8, uint16 or uint32")
     word, w = 8*words.itemsize, _widths(bits, n)
     W = row_words(bits, n, word)
     if words.shape[-1] != W: _fail('words', f"rows of {words.shape[-1]}", f"rows of {W} for {n} values")
@@ -452,8 +456,8 @@ def values(self:Codec, p, c, tile=2048):
 # %% ../nbs/07b_codec.ipynb #a3fb45f8
 def _span(c, start, length, ends=None, masked=False):
     if ends is not None and (start or length is not None or masked): _fail('ends', "given", "it alone, without start, length, causal, window or a mask")
-    n = tokens(c) if length is None else length
-    if not 0 <= start <= n <= tokens(c): _fail('start, length', (start, n), f"0 <= start <= length <= {tokens(c)}")
+    n = tokens(c) if length is None else _check_int('length', length, 0, 2**31 - 1)
+    if not 0 <= _check_int('start', start, 0, 2**31 - 1) <= n <= tokens(c): _fail('start, length', (start, n), f"0 <= start <= length <= {tokens(c)}")
     return start, n
 
 def _seen(L, n, a, b, window, causal):
@@ -462,8 +466,13 @@ def _seen(L, n, a, b, window, causal):
     here, at = mx.arange(n - L, n)[:, None], mx.arange(a, b)
     return at <= here if window is None else (at <= here) & (at > here - window)
 
-def _check_pair(q, keys, values, window=None, mask=None):
+def _check_real(name, x):
+    if not isinstance(x, (int, float, np.integer, np.floating)) or isinstance(x, bool) or not np.isfinite(x): _fail(name, repr(x), "a finite number")
+
+def _check_pair(q, keys, values, scale, window=None, softcap=None):
     (kc, k), (vc, v) = keys, values
+    _check_real('scale', scale)
+    if softcap is not None: _check_real('softcap', softcap)
     if window is not None: _check_int('window', window, 1, 2**31 - 1)
     _check_vectors('q', q, kc.dim, False); kc._check_codes(k); vc._check_codes(v)
     got, want = tuple(q.shape), tuple(k[0].shape[:-1])
@@ -474,7 +483,7 @@ def _check_pair(q, keys, values, window=None, mask=None):
 def _check_mask(mask, want):
     "ValueError unless `mask` is boolean or additive, and broadcasts to the shape `want`"
     if not isinstance(mask, mx.array) or mask.dtype not in (mx.bool_, *FLOATS): _fail('mask', f"a {type(mask).__name__}{f' of {mask.dtype}' if isinstance(mask, mx.array) else ''}", "an mx.array, boolean or of floats")
-    if mask.ndim > 4 or any(m not in (1, w) for m, w in zip(mask.shape[::-1], want[::-1])): _fail('mask', f"of shape {mask.shape}", f"one that broadcasts to {want}")
+    if not 1 <= mask.ndim <= 4 or any(m not in (1, w) for m, w in zip(mask.shape[::-1], want[::-1])): _fail('mask', f"of shape {mask.shape}", f"one that broadcasts to {want}")
 
 # %% ../nbs/07b_codec.ipynb #9b2c48ef
 def _masked(z, mask, L, n, a, b, start, window, causal):
@@ -507,7 +516,7 @@ def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, s
     The queries are the last L positions before `length`: `causal` and `window` count from there.
     `mask`: boolean (True = attend) or additive, to broadcast to (B, Hq, L, length - start). `ends`: an int32 array that begins with
     start and length, in place of these two: they may move while no shape does. ValueError for shapes that do not fit."""
-    _check_pair(q, keys, values, window); _check_int('tile', tile, 1, 2**31 - 1)
+    _check_pair(q, keys, values, scale, window, softcap); _check_int('tile', tile, 1, 2**31 - 1)
     (kc, k), (vc, v), (B, Hq, L, _), Hkv, hides = keys, values, q.shape, keys[1][0].shape[1], causal or window is not None or mask is not None
     start, n = _span(k, start, length, ends, hides)
     if mask is not None: _check_mask(mask, (B, Hq, L, n - start))
@@ -756,7 +765,7 @@ def state_launch(q, keys, values, *, scale, window=None, causal=False, softcap=N
                  ends=None, make, header=SDPA_LOADS, fill=256, simds=4, **kw):
     """`state_ops` by one kernel, without masks. `make`: a function with `mx.fast.metal_kernel`'s signature; `header`: the
     platform's part of the header; `fill`: threadgroups wanted. ValueError for codecs without a text, and as `state_ops`."""
-    _check_pair(q, keys, values, window)
+    _check_pair(q, keys, values, scale, window, softcap)
     (kc, k), (vc, v), (B, Hq, L, _) = keys, values, q.shape
     if not kernel_fits(keys, values): _fail('keys, values', f"in {kc!r} and {vc!r}", "codecs with a kernel, see kernel_fits")
     (start, n), Hkv = _span(k, start, length, ends, causal or window is not None), k[0].shape[1]

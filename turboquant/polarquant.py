@@ -14,7 +14,7 @@ from fastcore.basics import patch
 from typing import NamedTuple
 
 # %% ../nbs/08_polarquant.ipynb #7086360a
-from .codec import Codec, lloyd_max, nearest, pack_bits, read_bits, row_words, unpack_bits, _cells, _check_int, _fail
+from .codec import Codec, lloyd_max, nearest, pack_bits, read_bits, row_words, unpack_bits, _cells, _check_int, _check_one, _check_vectors, _fail
 
 # %% ../nbs/08_polarquant.ipynb #d3be5b07
 def _children(r, c, s):
@@ -26,7 +26,7 @@ def polar(x, levels=4):
     norms (..., n/2^levels) of the blocks. Level 1 goes all the way round, [0, 2π); the others stay in [0, π/2]. float32.
     Source: PolarQuant, arXiv 2502.02617, section 3. ValueError where the block, 2^levels, does not divide n."""
     _check_int('levels', levels, 1, 8)
-    if x.shape[-1] % 2**levels: _fail('x', f"of shape {tuple(x.shape)}", f"a last axis in blocks of {2**levels}")
+    if not isinstance(x, mx.array) or not x.ndim or x.shape[-1] % 2**levels: _fail('x', f"of shape {getattr(x, 'shape', type(x).__name__)}", f"an mx.array with a last axis in blocks of {2**levels}")
     r, angles = x.astype(mx.float32), []
     for level in range(levels):
         a, b = r[..., ::2], r[..., 1::2]
@@ -50,7 +50,7 @@ def angle_density(level):
 
 def angle_codebook(level, bits):
     "The best 2^bits angles of a level: `lloyd_max` on its density"
-    return lloyd_max(angle_density(level), 0., 2*np.pi if level == 1 else np.pi/2, 2**bits)
+    return lloyd_max(angle_density(level), 0., 2*np.pi if level == 1 else np.pi/2, 2**_check_int('bits', bits, 1, 8))
 
 # %% ../nbs/08_polarquant.ipynb #82dae87a
 @functools.lru_cache(None)
@@ -78,8 +78,7 @@ class PolarQuant(Codec):
     or centroids that do not rise within the level's range."""
     Codes, options = PolarCodes, ('dim', 'levels', 'bits', 'seed', 'books', 'turn')
     def __init__(self, dim, levels=4, bits=(4, 2, 2, 2), seed=0, books=None, turn='auto'):
-        if turn not in ('auto', 'qr'): _fail('turn', repr(turn), "'auto' or 'qr'")
-        super().__init__(dim, seed, turn)
+        super().__init__(dim, seed, _check_one('turn', turn, 'auto', 'qr'))
         if not isinstance(bits, (tuple, list)): _fail('bits', repr(bits), f"{levels} numbers, one a level")
         self.levels, self.bits = _check_int('levels', levels, 1, 8), tuple(_check_int('bits', b, 1, 8) for b in bits)
         self.block = 2**levels
@@ -218,7 +217,8 @@ def kmeans(data, centroids, steps=300):
 
 @patch
 def fit(self:PolarQuant, x):
-    "A PolarQuant like this one with codebooks fitted to the angles of `x` (..., dim)"
+    "A PolarQuant like this one with codebooks fitted to the angles of `x` (..., dim). ValueError as `encode`."
+    _check_vectors('x', x, self.dim, True)
     angles, _ = polar(self.rotation.apply(x), self.levels)
     books = [kmeans(np.array(t), c) for t, c in zip(angles, self.centroids)]
     return PolarQuant(self.dim, self.levels, self.bits, self.seed, books, self.turn)

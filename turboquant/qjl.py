@@ -14,7 +14,7 @@ from fastcore.basics import patch
 from typing import NamedTuple
 
 # %% ../nbs/09_qjl.ipynb #fcc6830e
-from .codec import Codec, pack_bits, product, unpack_bits, platform, _check_int, _check_vectors, _fail
+from .codec import Codec, pack_bits, product, unpack_bits, platform, _check_int, _check_one, _check_vectors, _fail
 from .core import _few, _kernel, _small
 
 # %% ../nbs/09_qjl.ipynb #b9851354
@@ -29,6 +29,7 @@ def sketch(dim,               # numbers in a vector
            seed=0,            # the same seed, the same rows, on every machine
            rows='orthogonal'): # or gaussian: independent standard normal numbers
     "The sketch S (m, dim), float32. Orthogonal rows come in blocks of dim, each a uniformly random turn, of length `row_length(dim)`."
+    for n, x in (('dim', dim), ('m', m)): _check_int(n, x, 1, 2**16)
     g = np.random.RandomState(seed).standard_normal((-(-m//dim), dim, dim))
     if rows == 'orthogonal':
         Q, R = np.linalg.qr(g)
@@ -58,7 +59,7 @@ class QJL(Codec):
                  seed=0, rows='orthogonal'):
         super().__init__(dim, seed)
         self.m = _check_int('m', self.dim if m is None else m, 1, 2**16)
-        if rows not in ('orthogonal', 'gaussian'): _fail('rows', repr(rows), "'orthogonal' or 'gaussian'")
+        _check_one('rows', rows, 'orthogonal', 'gaussian')
         self.rows, self.S, self.unit = rows, sketch(self.dim, self.m, self.seed, rows), math.sqrt(math.pi/2)/self.m
         self.code_dim = self.m
 
@@ -120,7 +121,7 @@ def bit_planes(y, planes):
 def bit_scores(self:QJL, q, c, planes=6):
     """`scores` by XOR and popcount on the packed words, the query rounded to `planes` bits (1 to 8):
     (B, Hq, L, N) for `q` (B, Hq, L, dim). ValueError as `scores`, and for `planes` out of range."""
-    _check_int('planes', planes, 1, 8)
+    _check_int('planes', planes, 1, 8); _check_vectors('q', q, self.dim, False)
     x = self._heads(self._query(q.astype(mx.float32)), self._check_codes(c), 'q')
     w, step = bit_planes(x, planes)                                        # (..., L, planes, W)
     out = 0

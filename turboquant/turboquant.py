@@ -13,7 +13,7 @@ from fastcore.basics import patch
 from typing import NamedTuple
 
 # %% ../nbs/10_turboquant.ipynb #3b8c1fb0
-from .codec import Codec, product, rotation, sphere_codebook, pack_bits, unpack_bits, nearest, read_bits, row_words, _fail, _check_int
+from .codec import Codec, product, rotation, sphere_codebook, pack_bits, unpack_bits, nearest, read_bits, row_words, _fail, _check_int, _check_one, _check_vectors
 from .qjl import QJL, SignCodes, Split, dense_encode, outliers, sketch, _encoded, _norm, _sign_book, _signs
 
 # %% ../nbs/10_turboquant.ipynb #aba3b30a
@@ -48,10 +48,9 @@ class TurboQuant(Codec):
                  mode='mse',           # or prod, or unbiased
                  seed=0, rows='gaussian', channels=None):
         super().__init__(_check_int('dim', dim, 4, 2**16), seed, 'qr')
-        if isinstance(bits, (bool, str, tuple, list)) or bits not in (1, 2, 3, 4, 2.5, 3.5): _fail('bits', repr(bits), "1, 2, 3, 4, 2.5 or 3.5")
+        if not isinstance(bits, (int, float, np.integer, np.floating)) or isinstance(bits, bool) or bits not in (1, 2, 3, 4, 2.5, 3.5): _fail('bits', repr(bits), "1, 2, 3, 4, 2.5 or 3.5")
         bits = int(bits) if bits == int(bits) else float(bits)                    # also of 4.0, or NumPy's numbers
-        if mode not in ('mse', 'prod', 'unbiased'): _fail('mode', repr(mode), "'mse', 'prod' or 'unbiased'")
-        if rows not in ('gaussian', 'orthogonal'): _fail('rows', repr(rows), "'gaussian' or 'orthogonal'")
+        _check_one('mode', mode, 'mse', 'prod', 'unbiased'); _check_one('rows', rows, 'gaussian', 'orthogonal')
         self.bits, self.mode, self.rows, self.channels = bits, mode, rows, channels
         self.inner = self._inner()
         self.Codes = self.inner.Codes if self.inner else ProdCodes if mode == 'prod' else TurboCodes
@@ -163,7 +162,8 @@ def _inner(self:TurboQuant):
 def fit(self:TurboQuant, x):
     "This codec with its outlier channels chosen on the sample `x` (B, Hkv, N, dim); itself where none are told apart"
     if self.bits not in (2.5, 3.5) or self.channels is not None: return self
-    if x.shape[-1] != self.dim: _fail('x', f"of shape {x.shape}", f"(B, Hkv, N, {self.dim})")
+    _check_vectors('x', x, self.dim, True)
+    if x.ndim != 4: _fail('x', f"of shape {x.shape}", f"(B, Hkv, N, {self.dim})")
     return TurboQuant(self.dim, self.bits, self.mode, self.seed, self.rows, outliers(x, self.dim//4).tolist())
 
 # %% ../nbs/10_turboquant.ipynb #f7a44496
@@ -191,7 +191,7 @@ class RotInt4(Codec):
     `turn`: 'auto' (Hadamard where there is one), 'qr', or 'none': plain affine codes. ValueError for an argument out of range."""
     Codes, options = AffineCodes, ('dim', 'bits', 'group_size', 'seed', 'turn')
     def __init__(self, dim, bits=4, group_size=None, seed=0, turn='auto'):
-        if turn not in ('auto', 'qr', 'none'): _fail('turn', repr(turn), "'auto', 'qr' or 'none'")
+        _check_one('turn', turn, 'auto', 'qr', 'none')
         super().__init__(dim, seed, 'auto' if turn == 'none' else turn)
         self.bits, self.turn = _check_int('bits', bits, 1, 8), turn
         self.group_size = _group(self.dim) if group_size is None else _check_int('group_size', group_size, 1, self.dim)

@@ -13,6 +13,7 @@ from nbdev import serve
 from nbdev.process import Processor
 from nbdev.processors import FilterDefaults, exec_show_docs, rm_export
 from smalldocs.markdown import pandoc_id
+from fold import is_caption
 import yaml
 
 KATEX = 'djangocms-katex', '1.0.2', '79774fa17f7d328252f6dd05688799fa7ee49abebb7cbe09f0cbf6f103352ac2'   # a wheel with KaTeX 0.16.40 whole
@@ -209,6 +210,7 @@ def page(text, symbols, names, line=None, quarto=False):
     for c in nb['cells']:
         c['source'] = resolve(c, refs, symbols, names)
         label = (refs and '#| fig-cap' not in c['source'] and (m := re.search(r'#\| *label: *(fig-\S+)', c['source'])) or None) and m[1]
+        if c.get('outputs'): c['outputs'] = [o for o in c['outputs'] if not is_caption(o)]     # Jupyter's: here the figure has one
         for o in c.get('outputs', []):
             if 'text/markdown' in (d := o.get('data', {})):
                 d['text/markdown'] = told(symbols.links(numbered(''.join(d['text/markdown']), refs or {})), titled).splitlines(True)

@@ -1,6 +1,7 @@
-"""Cells that the site folds (`#| code-fold: true`) are folded in JupyterLab and VS Code too: a flag in their metadata, and for the
-solutions of exercises one for what they print. fold.py writes the flags into nbs/*.ipynb; `unfolded` names the notebooks that lack them."""
-import json, re
+"""What readers see in JupyterLab, VS Code and on GitHub as on the site. Cells that the site folds (`#| code-fold: true`) are folded: a flag
+in their metadata, and for the solutions of exercises one for what they print. Captions (`#| fig-cap:`) stand below their pictures, as
+`turboquant.figures` sets them when the cell runs. fold.py writes both into nbs/*.ipynb; `unfolded` names the notebooks that lack some."""
+import html, json, re
 from pathlib import Path
 
 NBS = Path(__file__).resolve().parent.parent/'nbs'
@@ -24,16 +25,31 @@ def fold(nb):
             if flags: c['metadata']['jupyter'] = flags
     return new
 
-def files(): return sorted(f for f in NBS.glob('*.ipynb') if fold(json.loads(f.read_text(encoding='utf-8'))))
+def is_caption(output): return ''.join(output.get('data', {}).get('text/html', '')).startswith('<p class="tq-caption">')
+
+def caption(nb):
+    "Put captions below the pictures of `nb`; returns whether any was missing or another"
+    new = False
+    for c in nb['cells']:
+        m = c['cell_type'] == 'code' and re.search(r'^#\| *fig-cap: *"(.*)" *$', ''.join(c['source']), re.M)
+        if not m or not any({'image/png', 'image/svg+xml'} & o.get('data', {}).keys() for o in c['outputs']): continue
+        data = {'text/html': [f'<p class="tq-caption"><em>{html.escape(m[1], quote=False)}</em></p>'], 'text/plain': ['<IPython.core.display.HTML object>']}
+        want = [o for o in c['outputs'] if not is_caption(o)] + [dict(data=data, metadata={}, output_type='display_data')]
+        if c['outputs'] != want: c['outputs'] = want; new = True
+    return new
+
+def both(nb): return fold(nb) | caption(nb)
+
+def files(): return sorted(f for f in NBS.glob('[!.]*.ipynb') if both(json.loads(f.read_text(encoding='utf-8'))))
 
 def unfolded():
     "A complaint about notebooks whose flags are not as they should be, or nothing"
     bad = [f.name for f in files()]
-    return f"cells to fold in {', '.join(bad)}: run `make export`" if bad else ''
+    return f"cells to fold or captions to set in {', '.join(bad)}: run `make export`" if bad else ''
 
 def main():
     for f in files():
-        nb = json.loads(f.read_text(encoding='utf-8')); fold(nb)
+        nb = json.loads(f.read_text(encoding='utf-8')); both(nb)
         new = f.with_name(f.name + '.new')
         new.write_text(json.dumps(nb, indent=1, ensure_ascii=False, sort_keys=True) + '\n', encoding='utf-8'); new.replace(f)
 

@@ -3,6 +3,7 @@ import base64, json, re
 from pathlib import Path
 from nbformat import from_dict
 from nbconvert import MarkdownExporter
+from fold import is_caption
 
 root = Path(__file__).resolve().parent.parent
 files = root/'nbs/index_files'
@@ -33,6 +34,7 @@ def cells(nb):
             yield dict(c, source=src, outputs=[], metadata={}) if c['cell_type'] == 'code' else dict(c, source=src, metadata={})
         for o in c.get('outputs', []):
             data = o.get('data', {})
+            if is_caption(o): continue                                  # `figure` sets it
             if {'image/png', 'image/svg+xml'} & data.keys(): yield dict(cell_type='markdown', metadata={}, source=figure(data, d))
             elif 'text/markdown' in data: yield dict(cell_type='markdown', metadata={}, source=''.join(data['text/markdown']))
             else: yield dict(cell_type='markdown', metadata={}, source=f"```\n{''.join(o.get('text', data.get('text/plain', ''))).rstrip()}\n```")

@@ -149,7 +149,7 @@ def hygiene():
               'no error and no stray nan is stored in a notebook': stored_errors,
               'the modules use no undefined name': undefined_names,
               'links lead to headings': lost_anchors,
-              'solutions are folded in JupyterLab': fold.unfolded,
+              'solutions are folded in JupyterLab, captions stand there': fold.unfolded,
               'titles stand in cells of their own': lost_openings}
     failed = 0
     for name, check in checks.items():

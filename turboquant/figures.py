@@ -10,7 +10,7 @@ import base64, hashlib, html, io, itertools, json, os, re
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 from fastcore.basics import AttrDict
-from IPython.display import display
+from IPython.display import HTML, display
 
 # %% ../nbs/00_figures.ipynb #dd2c5de2
 _all_ = ['plt']
@@ -33,6 +33,16 @@ _rc |= {k: C.grey for k in ('text.color', 'axes.labelcolor', 'axes.titlecolor', 
 _rc |= {'grid.color': _faint, 'grid.linewidth': .6, 'axes.spines.top': False, 'axes.spines.right': False, 'lines.linewidth': 1.6,
         'lines.markersize': 4, 'image.cmap': 'RdBu_r', 'axes.prop_cycle': mpl.cycler(color=list(C.values())[:-1])}
 
+# %% ../nbs/00_figures.ipynb #84dd334f
+def _caption_html(source):
+    "The caption in a cell's source, as a page shows it, or None"
+    m = re.search(r'^#\| *fig-cap: *"(.*)" *$', source, re.M)
+    return m and f'<p class="tq-caption"><em>{html.escape(m[1], quote=False)}</em></p>'
+
+def _caption(result):
+    "What IPython calls after a cell was run"
+    if result.success and (t := _caption_html(result.info.raw_cell or '')): display(HTML(t))
+
 # %% ../nbs/00_figures.ipynb #3f48a194
 _rc |= {'svg.hashsalt': 'turboquant', 'svg.fonttype': 'none'}
 
@@ -41,7 +51,9 @@ def style(**rc):
     mpl.rcParams.update(_rc | {k.replace('_', '.', 1): v for k, v in rc.items()})
     from matplotlib_inline.backend_inline import set_matplotlib_formats
     from IPython import get_ipython
-    if get_ipython(): set_matplotlib_formats('retina', metadata={'Software': None}, pil_kwargs={'optimize': True})
+    if not (shell := get_ipython()): return
+    set_matplotlib_formats('retina', metadata={'Software': None}, pil_kwargs={'optimize': True})
+    if _caption not in shell.events.callbacks['post_run_cell']: shell.events.register('post_run_cell', _caption)
 
 # %% ../nbs/00_figures.ipynb #9210443e
 def _fields(fields, width):

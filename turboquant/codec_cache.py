@@ -7,10 +7,11 @@ __all__ = ['KINDS', 'BESIDE_SCORES', 'BESIDE_SUMS', 'BLOCK', 'MORE', 'GEMMA4_31B
            'exact_state', 'visible', 'visible_ends', 'beside_launch', 'beside', 'coded_state', 'CodecKeys',
            'CodecValues', 'CodecKVCache', 'caches', 'capture', 'layer_errors', 'measure_layers', 'layers_table',
            'measure_caches', 'stored', 'encode_speeds', 'append_row', 'append_speeds', 'decode_step_ms', 'append_err',
-           'step_row', 'append_run', 'main']
+           'append_on_gpu', 'step_row', 'append_run', 'main']
 
 # %% ../nbs/11a_codec_cache.ipynb #1bb8d0d5
-import argparse, copy, functools, json, time, weakref
+import argparse, copy, functools, importlib.util, json, time, weakref
+from contextlib import contextmanager
 import numpy as np
 import turboquant.codec
 import mlx.core as mx
@@ -22,8 +23,8 @@ from mlx.utils import tree_map
 # %% ../nbs/11a_codec_cache.ipynb #93264ef1
 from .channel import Channel
 from .codec import Codec, attend_state, cut, state_ops, tokens, tokens_a_row, _head
-from .core import FLOATS, _few, _kernel, _small, _types
-from .kv_cache import MANY, Causal, PackedKeys, PackedKVCache, PackedValues, note, whole, written, _again, _fail, _half, _up
+from .core import FLOATS, backend, _few, _kernel, _small, _types
+from .kv_cache import MANY, Causal, PackedKeys, PackedKVCache, PackedValues, note, undo, whole, written, _again, _fail, _half, _up
 from .online_softmax import M0, State, finish, merge
 from .polarquant import PolarQuant
 from .qjl import QJL, Split, outliers
@@ -839,19 +840,75 @@ def append_err(kind, D=256):
     return mx.abs(h[0].attend(q, h[1], scale=D**-.5) - want).max().item()
 
 # %% ../nbs/11a_codec_cache.ipynb #fee7dd2c
-def step_row(kind, context=4096, tokens=64, runs=2, small=False):
+@contextmanager
+def _writing_nothing():
+    "Meanwhile, steps are recorded that attend to what is stored and store nothing; what they did to caches is undone by `note`'s rules"
+    from turboquant.recorded import _Blank
+    def only_read(self, *kv): self.last = self._views(); return self.last
+    was, _Blank.update_and_fetch = _Blank.update_and_fetch, only_read
+    try: yield
+    finally: _Blank.update_and_fetch = was
+
+def _without(model, cache):
+    "Milliseconds of a recorded step that appends nothing, over as many steps as can be recorded from here on; caches are as before"
+    from turboquant.full_size import decode
+    from turboquant.recorded import _left
+    n, was = min(map(_left, cache)) - 1, note(*(p for c in cache for p in c._parts()))
+    try:
+        with _writing_nothing(): return 1e3*decode(model, cache, n)[0]
+    finally: undo(was)
+
+# %% ../nbs/11a_codec_cache.ipynb #83f0a13c
+def _aligned(net, cache):
+    "Decode until a block begins, so that most steps from here on can be recorded"
+    from turboquant.recorded import _left
+    left = lambda: min(map(_left, cache))
+    n = left()
+    for _ in range(2*cache[0].g):
+        if (m := left()) > n: return
+        n = m; mx.eval(net(mx.array([[7]]), cache=cache))
+
+# %% ../nbs/11a_codec_cache.ipynb #0517355e
+def _busy(step, n):
+    "Milliseconds a token in which the GPU is busy"
+    from turboquant.one_token import profiled
+    return profiled(step, n, warm=0)['busy']
+
+def append_on_gpu(net, idle, cache, busy=_busy):
+    """What appending takes of the GPU's time within a decode step, in milliseconds: dict(write: a token that waits, block: what the encoding of a block adds, once in `g`
+    tokens, append: the mean of both, busy: all of a step). `net` and `idle`: recorders of one model, the latter for steps that append nothing. On NVIDIA, with torch."""
+    from turboquant.recorded import _left
+    step, was = lambda m: lambda y: mx.argmax(m(y, cache=cache)[:, -1:], -1), None
+    _aligned(net, cache); wait = busy(step(net), 8)
+    try:
+        was = note(*(p for c in cache for p in c._parts()))
+        with _writing_nothing(): frozen = busy(step(idle), 8)
+    finally: undo(was)
+    while min(map(_left, cache)): mx.eval(step(net)(mx.array([[7]])))
+    write, block = wait - frozen, 2*(busy(step(net), 2) - wait)
+    return dict(write=write, block=block, append=write + block/cache[0].g, busy=wait)
+
+# %% ../nbs/11a_codec_cache.ipynb #48ade209
+def step_row(kind, context=4096, tokens=64, runs=3, small=False):
     """What a token of Gemma 4 31B with random 4-bit weights costs over caches of `kind`, as `append_speeds` takes it, of `context` tokens. A dict: `ms`, the
-    median of `runs`, each the mean of `tokens` tokens, recorded where they can be; `host`, ms of these that describing and queueing took; `told`, ms of
-    a described token, the mean of 16; `steps` of the runs [recorded, ordinary], and `why` one was refused; `gb` of caches."""
+    median of `runs`, each the mean of `tokens` tokens, recorded where they can be; `frozen`, the same without appending (not for 'fp16'); `host`, ms of `ms` that
+    describing and queueing took; `told`, ms of a described token, the mean of 16; `steps` of the last run [recorded, ordinary], and `why` one was
+    refused; `gb` of caches; on NVIDIA with torch `gpu`, what `append_on_gpu` says."""
     from turboquant.full_size import caches as packed, decode, fill
-    from turboquant.recorded import recorded
-    model = _gemma(small); net = recorded(model)
+    from turboquant.recorded import recorded, Recorder
+    model = _gemma(small); net, idle = recorded(model), Recorder(model)
     cache = caches(model, kind) if kind in KINDS else packed(model, 'int4' if kind == 'int4' else 'mlx-lm')
     fill(cache, model.args, context, piece=1024); decode(net, cache, tokens + 2)             # past the end of a block: all is compiled
-    net.steps[:], net.why = [0, 0], None
-    took = [[1e3*x for x in decode(net, cache, tokens)] for _ in range(runs)]
-    row = dict(kind=kind, context=context, ms=float(np.median([t[0] for t in took])), runs=[t[0] for t in took], host=float(np.median([t[1] + t[2] for t in took])),
-               steps=net.steps[:], why=net.why, told=1e3*decode(model, cache, 16)[0], gb=sum(c.nbytes for c in cache)/1e9)
+    took, frozen = [], []
+    for run in range(runs + 2):
+        if kind != 'fp16': _aligned(net, cache); frozen.append(_without(idle, cache))
+        steps = net.steps[:]
+        took.append([1e3*x for x in decode(net, cache, tokens)])
+    mid = lambda x: float(np.median(x[2:]))                                                   # the first two of each compile
+    gpu = dict(gpu=append_on_gpu(net, idle, cache)) if frozen and backend() == 'cuda' and importlib.util.find_spec('torch') else {}
+    row = dict(kind=kind, context=context, ms=mid([t[0] for t in took]), runs=[t[0] for t in took[2:]], frozen=mid(frozen) if frozen else None, frozen_runs=frozen[2:],
+               host=mid([t[1] + t[2] for t in took]), steps=[b - a for a, b in zip(steps, net.steps)], idle_steps=idle.steps[:], why=net.why or idle.why,
+               told=1e3*decode(model, cache, 16)[0], gb=sum(c.nbytes for c in cache)/1e9, **gpu)
     net.tapes.clear(); mx.clear_cache()
     return row
 
@@ -871,7 +928,7 @@ def append_run(out, seconds=240, step=False, layers=GEMMA4_31B, tokens=4096, ste
     yield from rows('append_recorded', kinds[1:], 5, replay=True)
     if step and left() > 0: out['decode_step_ms'] = decode_step_ms(64 if small else 8192, small=small); yield
     for k in kinds if step else ():
-        if left() > 0: out['step'].append(step_row(k, *((64, 4) if small else (4096, 64)), small=small)); yield
+        if left() > 0: out['step'].append(step_row(k, *((64, 4, 1) if small else (4096,)), small=small)); yield
     yield from rows('at_once', [k for k in KINDS if least_block(k) == 1], 2, block=1)
 
 # %% ../nbs/11a_codec_cache.ipynb #71c348a7

@@ -432,11 +432,11 @@ _KINDS = dict(weights=('qmv', 'one_'), attention=('sdpa', 'shared_mma', 'gemv_ba
 
 def _kind(name): return next((k for k, words in _KINDS.items() if any(w in name for w in words)), 'other')
 
-def profiled(step, n=8):
-    "dict(ms by kind, busy ms, kernels) of a token on NVIDIA: `step(token (1, 1))` gives the next; by torch's profiler"
+def profiled(step, n=8, warm=4):
+    "dict(ms by kind, busy ms, kernels) of a token on NVIDIA, the mean of `n` after `warm` others: `step(token (1, 1))` gives the next; by torch's profiler"
     import torch; from torch.profiler import profile, ProfilerActivity
     torch.zeros(1, device='cuda'); y = mx.array([[7]])
-    for _ in range(4): y = step(y); mx.eval(y)
+    for _ in range(warm): y = step(y); mx.eval(y)
     with profile(activities=[ProfilerActivity.CUDA]) as p:
         for _ in range(n): y = step(y); mx.eval(y)
         mx.synchronize()

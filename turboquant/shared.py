@@ -911,7 +911,7 @@ def take(self:_Part, c, k, v, at, col, use, sees):
     p, self.m, shrink = _weights(x, self.m)
     self.o = self.o * shrink + p @ v
     mx.async_eval(self.m, self.o)
-    return self.m
+    return self.o
 
 @patch
 def output(self:_Part, D):

@@ -50,23 +50,23 @@ serve: ## an OpenAI-compatible server on this machine; MODEL=, KV=, ARGS="--port
 test: ## run every notebook and the hygiene checks; NB=06a or NB="nbs/01*.ipynb" for some, FLAGS="slow weights" for those cells too
 	@rm -f .venv/summary
 	@.ci/venv.sh chat dev $(extras)
-	@eval "set -- $$TQ_NB"; .venv/bin/python .ci/tests.py --flags "$$TQ_FLAGS" "$$@"
+	@eval "set -- $$TQ_NB"; .venv/bin/python .ci/tests.py --flags "$$TQ_FLAGS" "$$@"; $(leave)
 
 fuzz: ## thousands of random programs on the caches, the C++ text under sanitizers; ARGS="--examples 5000 --seed 1"
 	@.ci/venv.sh chat dev $(extras)
-	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz fuzz "$$@"
+	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz fuzz "$$@"; $(leave)
 
 fuzz-kernels: ## 2,000 random attention calls here and 100 in the Metal simulator, against float64; ARGS="--cases 100 --simulator 10"
 	@.ci/venv.sh chat dev $(extras)
-	@eval "set -- $$TQ_ARGS"; .venv/bin/turboquant-bench fuzz "$$@"
+	@eval "set -- $$TQ_ARGS"; .venv/bin/turboquant-bench fuzz "$$@"; $(leave)
 
 load: ## sixteen streams on the server for ten minutes; ARGS="--seconds 60 --streams 4"
 	@.ci/venv.sh chat dev $(extras)
-	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz load "$$@"
+	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz load "$$@"; $(leave)
 
 ordeals: ## killed saves, full disks, broken files, rude clients
 	@.ci/venv.sh chat dev $(extras)
-	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz ordeals "$$@"
+	@eval "set -- $$TQ_ARGS"; .venv/bin/python -m turboquant.fuzz ordeals "$$@"; $(leave)
 
 lab: ## JupyterLab at the first chapter, or another: NB=05; ARGS="--no-browser --port 9000" goes to Jupyter
 	@.ci/venv.sh chat dev $(extras)
@@ -86,11 +86,11 @@ site: ## the book as a website in _docs; QUARTO=1 renders it with Quarto instead
 
 check-site: ## headless Chromium over every page of _docs; ARGS="packing.html --shots shots" for some, with pictures
 	@.ci/venv.sh dev
-	@eval "set -- $$TQ_ARGS"; .venv/bin/python .ci/check_site.py "$$@"
+	@eval "set -- $$TQ_ARGS"; .venv/bin/python .ci/check_site.py "$$@"; $(leave)
 
 check-lab: ## JupyterLab in headless Chromium, about a minute: chapter 01 (or NB=03) opens folded and runs, and its slider moves the figure
 	@.ci/venv.sh dev
-	@eval "set -- $$TQ_NB"; .venv/bin/python .ci/check_lab.py "$$@"
+	@eval "set -- $$TQ_NB"; .venv/bin/python .ci/check_lab.py "$$@"; $(leave)
 
 dist: ## sdist and wheel in dist/
 	@.ci/venv.sh dev

@@ -493,10 +493,10 @@ def _masked(z, mask, L, n, a, b, start, window, causal):
         if m is not None: z = mx.where(m, z, -float('inf')) if m.dtype == mx.bool_ else mx.where(m == -float('inf'), m, z + m)
     return z
 
-def _met(z, y):
-    "Scores z (..., R, n) and values y (..., n, E): a value that is not finite becomes 0, and the score of who looks at it NaN"
-    bad = mx.logical_not(mx.isfinite(y).all(-1))
-    return mx.where(bad[..., None, :] & (z > -float('inf')), float('nan'), z), mx.where(bad[..., None], 0., y)
+def _met(scale, y):
+    "A scale for each token's scores, (..., 1, n), and values y (..., n, E): where a value is not finite, NaN and 0"
+    good = mx.isfinite(y.sum(-1))
+    return mx.where(good, scale, float('nan'))[..., None, :], mx.where(good[..., None], y, 0.)
 
 def _step(s, z, y):
     "Chapter 3's `update`, whose product may be in full float32"
@@ -526,10 +526,11 @@ def state_ops(q, keys, values, *, scale, mask=None, window=None, causal=False, s
         s = empty_state(rows, vc.code_dim)
         for a in range(start, n, tile):
             b = min(a + tile, n)
-            z, y = product(x, kc.read(k, a, b).swapaxes(-1, -2))*scale, vc.read(v, a, b)
+            w, y = _met(scale, vc.read(v, a, b)) if hides else (scale, vc.read(v, a, b))
+            z = product(x, kc.read(k, a, b).swapaxes(-1, -2))*w
             if softcap: z = softcap*mx.tanh(z/softcap)
             z = _masked(z.reshape(B, Hq, L, b - a), mask, L, n, a, b, start, window, causal or window is not None).reshape(*rows, b - a)
-            s = _step(s, *(_met(z, y) if hides else _within(ends, a, b, z, y)))
+            s = _step(s, *_within(ends, a, b, z, y))
         return State(s.m.reshape(B, Hq, L), s.l.reshape(B, Hq, L), vc._back(s.o).reshape(B, Hq, L, vc.dim))
 
 # %% ../nbs/07b_codec.ipynb #adeedf78

@@ -221,8 +221,9 @@ def _padded(x):
 
 # %% ../nbs/09_qjl.ipynb #5a2c1b5d
 def outliers(x, n):
-    "The `n` channels of `x` (B, H, N, D) with the largest mean square in each head: integers (H, n)"
-    power = mx.square(x.astype(mx.float32)).mean(axis=(0, 2))                     # (H, D)
+    "The `n` channels of `x` (B, H, N, D) with the largest mean square in each head, of tokens that are finite: integers (H, n)"
+    x = mx.where(mx.isfinite(x).all(-1, keepdims=True), x.astype(mx.float32), 0.)
+    power = mx.square(x).mean(axis=(0, 2))                                        # (H, D)
     return np.sort(np.array(mx.argsort(-power, axis=-1))[:, :n], axis=-1)
 
 # %% ../nbs/09_qjl.ipynb #ae6ed14e

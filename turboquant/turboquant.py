@@ -162,7 +162,7 @@ def _inner(self:TurboQuant):
 def fit(self:TurboQuant, x):
     "This codec with its outlier channels chosen on the sample `x` (B, Hkv, N, dim); itself where none are told apart"
     if self.bits not in (2.5, 3.5) or self.channels is not None: return self
-    _check_vectors('x', x, self.dim, True)
+    _check_vectors('x', x, self.dim, False)
     if x.ndim != 4: _fail('x', f"of shape {x.shape}", f"(B, Hkv, N, {self.dim})")
     return TurboQuant(self.dim, self.bits, self.mode, self.seed, self.rows, outliers(x, self.dim//4).tolist())
 

@@ -9,7 +9,7 @@ __all__ = ['GEMMA4', 'COMPILE', 'Gemma4Config', 'tiny', 'rope_periods', 'Rope', 
            'shard']
 
 # %% ../nbs/12_gemma4.ipynb #a07c6670
-import json, re, struct
+import json, math, re, struct
 from dataclasses import dataclass, field, fields
 from functools import lru_cache, partial
 from pathlib import Path
@@ -65,7 +65,7 @@ class Gemma4Config:
     sliding_window: int                               # positions that a sliding layer sees, its own included
     layer_types: list                                 # sliding_attention or full_attention, for each layer
     num_kv_shared_layers: int                         # the last so many layers keep no keys and values of their own
-    hidden_size_per_layer_input: int                  # width of the inputs that each layer gets beside (0: none)
+    hidden_size_per_layer_input: int|None             # width of the inputs that each layer gets beside (0 or None: none)
     final_logit_softcapping: float|None               # bends the scores into ± this; None: does not
     use_double_wide_mlp: bool = False                 # MLP twice as wide in layers that borrow keys and values
     global_head_dim: int = 512                        # D of the full layers
@@ -93,29 +93,45 @@ def from_dict(cls:Gemma4Config, d):
     """The configuration in `d`, the dict of a config.json or of its text_config.
     ValueError names keys that are missing and values that this model does not have."""
     if not isinstance(d, dict): _fail('config', type(d).__name__, "the dict of a config.json")
-    text = d | (d.get('text_config') or {}) | dict(model_type='gemma4')
+    inner = d.get('text_config') or {}
+    if not isinstance(inner, dict): _fail('text_config', type(inner).__name__, "a dict of sizes")
+    text = d | inner | dict(model_type='gemma4')
     need = _REQUIRED + ['use_double_wide_mlp']*bool(text.get('num_kv_shared_layers'))
     missing, names = [n for n in need if n not in text], {f.name for f in fields(cls)} - {'extra'}
     if missing: _fail('config', f"without {', '.join(missing)}", "every size of a Gemma 4 text model")
     extra = {k: v for k, v in text.items() if k not in names | {'text_config'}}
-    return cls(**{k: v for k, v in text.items() if k in names}, extra=extra)._check()
+    return cls(**{k: v for k, v in text.items() if k in names and (k in need or v is not None)}, extra=extra)._check()
+
+# %% ../nbs/12_gemma4.ipynb #42701639
+_FROM_0 = 'num_kv_shared_layers', 'hidden_size_per_layer_input', 'final_logit_softcapping'      # 0: none
+
+@patch
+def _check_sizes(self:Gemma4Config):
+    for f in fields(self):
+        kinds, x, zero = getattr(f.type, '__args__', (f.type,)), getattr(self, f.name), f.name in _FROM_0
+        kinds += (int,)*(float in kinds)                                        # 30 may stand for 30.0
+        ok = type(x) in kinds and (type(x) not in (int, float) or (0 <= x if zero else 0 < x) and x < 2**31)
+        if not ok: _fail(f.name, repr(x), ' or '.join(k.__name__ for k in kinds) + (f", {'from' if zero else 'above'} 0 and below 2^31")*(int in kinds))
+    if self.enable_moe_block:
+        for n in ('num_experts', 'top_k_experts', 'moe_intermediate_size'):
+            if getattr(self, n) is None: _fail(n, None, "a number, as there are experts")
 
 # %% ../nbs/12_gemma4.ipynb #402af11b
 @patch
 def _check_types(self:Gemma4Config):
     types, n, own = self.layer_types, self.num_hidden_layers, self.num_hidden_layers - self.num_kv_shared_layers
     if len(types) != n: _fail('layer_types', f"{len(types)} names", f"{n}, one a layer")
-    odd = set(types) - {'sliding_attention', 'full_attention'}
-    if odd: _fail('layer_types', f"a list with {odd.pop()!r}", "sliding_attention and full_attention")
+    odd = [t for t in types if t not in ('sliding_attention', 'full_attention')]
+    if odd: _fail('layer_types', f"a list with {odd[0]!r}", "sliding_attention and full_attention")
     if types[-1] != 'full_attention': _fail('layer_types', f"a list that ends in {types[-1]}", "full_attention last")
-    if set(types) - set(types[:own]): _fail('num_kv_shared_layers', n - own, "a layer of each type that keeps keys and values")
+    if own < 1 or set(types) - set(types[:own]): _fail('num_kv_shared_layers', n - own, "a layer of each type that keeps keys and values")
 
 # %% ../nbs/12_gemma4.ipynb #b68a327c
 _WANTED = dict(hidden_activation=['gelu_pytorch_tanh'], attention_bias=[False], use_bidirectional_attention=[None, 'vision'])
 
 @patch
 def _check(self:Gemma4Config):
-    self._check_types()
+    self._check_sizes(); self._check_types()
     for k, want in _WANTED.items():
         got = self.extra.get(k, want[0])
         if got not in want: _fail(k, repr(got), ' or '.join(map(repr, want)))
@@ -188,10 +204,14 @@ _ROPE = {'full_attention': dict(rope_type='proportional', partial_rotary_factor=
 def rope(self:Gemma4Config, i):
     "(theta, part of the pairs that turn) for layer `i`; ValueError for a kind of RoPE that Gemma 4 does not have"
     kind = self.layer_types[i]
-    r = _ROPE[kind] | ((self.rope_parameters or {}).get(kind) or {})
+    r = (self.rope_parameters or {}).get(kind) or {}
+    r = _ROPE[kind] | (r if isinstance(r, dict) else dict(rope_type=r))
+    theta, part = r['rope_theta'], r.get('partial_rotary_factor', 1) if r['rope_type'] == 'proportional' else 1
     if r['rope_type'] not in ('default', 'proportional') or r.get('factor', 1) != 1:
         _fail('rope_parameters', r, "rope_type default or proportional, without a factor")
-    return float(r['rope_theta']), float(r.get('partial_rotary_factor', 1)) if r['rope_type'] == 'proportional' else 1.0
+    if not all(type(x) in (int, float) for x in (theta, part)) or not 1 < theta < math.inf or not 0 < part <= 1:
+        _fail('rope_parameters', r, "a rope_theta above 1, and a partial_rotary_factor above 0 and up to 1")
+    return float(theta), float(part)
 
 # %% ../nbs/12_gemma4.ipynb #3202633b
 class Attention(nn.Module):
@@ -506,8 +526,19 @@ def _head(f, size):
     "The header of the open safetensors file `f` of `size` bytes, and where it ends; None where it is not whole"
     n = struct.unpack('<Q', f.read(8))[0] if size >= 8 else size
     if 8 + n > size: return None
-    try: return json.loads(f.read(n)), 8 + n
-    except ValueError: return None
+    try: head = json.loads(f.read(n))
+    except (ValueError, RecursionError): return None
+    return (head, 8 + n) if isinstance(head, dict) else None
+
+# %% ../nbs/12_gemma4.ipynb #ddb5c008
+_BYTES = dict(F64=8, I64=8, U64=8, C64=8, F32=4, I32=4, U32=4, F16=2, BF16=2, I16=2, U16=2, I8=1, U8=1, BOOL=1)
+
+def _agrees(v):
+    "Does an entry `v` of a header have a shape, a type and a place that agree?"
+    try: (a, b), shape, size = v['data_offsets'], v['shape'], _BYTES.get(v['dtype'])
+    except (TypeError, KeyError, ValueError): return False
+    if not isinstance(shape, list) or any(type(n) is not int or n < 0 for n in (a, b, *shape)): return False
+    return a <= b and (size is None or b - a == math.prod(shape)*size)
 
 # %% ../nbs/12_gemma4.ipynb #4750c9cd
 def safetensors_header(file):
@@ -516,6 +547,8 @@ def safetensors_header(file):
     with open(file, 'rb') as f: found = _head(f, size)
     if not found: _fail('path', f"with {file.name}, {size} bytes without a whole safetensors header", "the file; fetch it again")
     head, at = found; head.pop('__metadata__', None)
+    odd = [k for k, v in head.items() if not _agrees(v)]
+    if odd: _fail('path', f"with {file.name}, where shape, type and place of {odd[0]} do not agree", "the file; fetch it again")
     cut = [(v['data_offsets'], k) for k, v in head.items() if at + v['data_offsets'][1] > size]
     if cut: _fail('path', f"with {file.name}, cut off at byte {size}, inside {min(cut)[1]}", "the whole file; fetch it again")
     return {k: (tuple(v['shape']), v['dtype']) for k, v in head.items()}
@@ -523,48 +556,70 @@ def safetensors_header(file):
 # %% ../nbs/12_gemma4.ipynb #b922ac8a
 _INDEX = 'model.safetensors.index.json'
 
+def _json(file):
+    "What the JSON file `file` holds, a dict; ValueError when it does not"
+    try: d = json.loads(Path(file).read_text(encoding='utf-8'))
+    except (ValueError, RecursionError): d = None
+    if not isinstance(d, dict): _fail('path', f"with {file}, which holds no JSON dict", "the file; fetch it again")
+    return d
+
+def _index(path):
+    "{tensor: file} of the index in the folder `path`, or {} where there is none"
+    if not (path/_INDEX).exists(): return {}
+    where = _json(path/_INDEX).get('weight_map')
+    if not isinstance(where, dict) or not where or not all(isinstance(f, str) for f in where.values()):
+        _fail('path', f"with {path/_INDEX}, whose weight_map does not say which file has a tensor", "the index; fetch it again")
+    return where
+
 def shards(path):
     "The weight files of a model's folder; ValueError names one that its index lists and the folder lacks"
-    path = Path(path)
-    if not (path/_INDEX).exists():
+    path = Path(path); where = _index(path)
+    if not where:
         found = sorted(path.glob('model*.safetensors'))
         if not found: _fail('path', f"{path}, a folder without model*.safetensors", "a folder with a model's weights")
         return found
-    where = json.loads((path/_INDEX).read_text())['weight_map']
     for t, f in where.items():
-        if not (path/f).exists(): _fail('path', f"{path}, a folder without {f}, where the index has {t}", "all shards of the model")
+        if not (path/f).is_file(): _fail('path', f"{path}, a folder without {f}, where the index has {t}", "all shards of the model")
     return [path/f for f in sorted(set(where.values()))]
 
 # %% ../nbs/12_gemma4.ipynb #2f970917
 def quantized_as(conf, names):
-    """How each module is stored, {path: {group_size, bits, mode}}, of those that have scales among the tensor `names`.
+    """How each module is stored, {path: {group_size, bits, mode}}, of those that have scales or biases among the tensor `names`.
     ValueError for a checkpoint that another library quantised, or one with scales whose config does not say how."""
     q = conf.get('quantization') or conf.get('quantization_config') or {}
+    if not isinstance(q, dict): _fail('quantization', repr(q), "a dict with group_size and bits")
     if 'quant_method' in q: _fail('path', f"a checkpoint quantised by {q['quant_method']}", "16-bit weights, or MLX's quantization")
     own = {text_name(f'{k}.weight'): v for k, v in q.items() if isinstance(v, dict)}
     each = {n: v for n, v in q.items() if n in ('group_size', 'bits', 'mode')}
-    paths = [n.removesuffix('.scales') for n in names if n.endswith('.scales')]
-    if paths and not each: _fail('path', f"a checkpoint with {paths[0]}.scales and no quantization in its config", "its group_size and bits")
+    paths = [*dict.fromkeys(n.rpartition('.')[0] for n in names if n.endswith(('.scales', '.biases')))]
+    if paths and not each: _fail('path', f"a checkpoint with {paths[0]} in few bits and no quantization in its config", "its group_size and bits")
     return {p: each | own.get(f'{p}.weight', {}) for p in paths}
 
 # %% ../nbs/12_gemma4.ipynb #68f94c4d
 def _compare(want, got, files):
     "ValueError when the tensors `got` are not those wanted (dicts by name); `files`: the file of each"
+    lack = [k for k in want if k not in got]
+    if lack: _fail('path', f"without the tensor {lack[0]}{f' and {len(lack) - 1} more' if lack[1:] else ''} in "
+                           f"{files.get(lack[0]) or ', '.join(sorted({*files.values()}))}", "all tensors of the model")
     for k, x in got.items():
         if k not in want: _fail('path', f"with the tensor {k} in {files.get(k)}", "a tensor that this config's model has")
         if x.shape != want[k].shape:
             _fail('path', f"with the tensor {k} of shape {x.shape} in {files.get(k)}", f"{want[k].shape}, as the config says")
-    lack = [k for k in want if k not in got]
-    if lack: _fail('path', f"without the tensor {lack[0]}{f' and {len(lack) - 1} more' if lack[1:] else ''} in "
-                           f"{', '.join(sorted(set(files.values())))}", "all tensors of the model")
+        real = [mx.issubdtype(a.dtype, mx.floating) for a in (x, want[k])]
+        if real[0] != real[1] or not real[0] and x.dtype != want[k].dtype:
+            _fail('path', f"with the tensor {k} of {x.dtype} in {files.get(k)}", f"{'a floating type' if real[1] else want[k].dtype}")
 
 # %% ../nbs/12_gemma4.ipynb #184ecd1d
 def _read(path, config):
     "The text model's tensors in the folder `path`, by our names, and the file of each"
-    raw, files = {}, {}
+    raw, index = {}, _index(Path(path))
+    files = {text_name(k): f for k, f in index.items()}
     for f in shards(path):
         files |= {text_name(k): f.name for k in safetensors_header(f)}
-        raw |= mx.load(str(f))
+        try: new = mx.load(str(f))
+        except RuntimeError as e: _fail('path', f"with {f.name}, which MLX does not read: {e}", "a file that it reads")
+        if not index and (both := raw.keys() & new.keys()): _fail('path', f"with {min(both)} in {f.name} and in another file", "each tensor once")
+        raw |= new
     return sanitize(raw, config), files
 
 def load_model(path):
@@ -572,11 +627,12 @@ def load_model(path):
     ValueError names the file and the tensor that is missing, cut off, of another shape or not the model's."""
     path = Path(path)
     if not (path/'config.json').is_file(): _fail('path', f"{path}, where there is no config.json", "a model's folder")
-    conf = json.loads((path/'config.json').read_text())
+    conf = _json(path/'config.json')
     config = Gemma4Config.from_dict(conf)
     model, (got, files) = Gemma4(config), _read(path, config)
     how = quantized_as(conf, got)
-    if how: nn.quantize(model, class_predicate=lambda p, m: how.get(p, False))
+    try: nn.quantize(model, class_predicate=lambda p, m: how.get(p, False))
+    except (TypeError, ValueError) as e: _fail('quantization', f"one that MLX does not make of this model ({str(e).splitlines()[0]})", "its group_size and bits")
     _compare(dict(tree_flatten(model.parameters())), got, files)
     model.load_weights([*got.items()])
     return model.eval()

@@ -346,8 +346,15 @@ static INLINE void fetch(const char* p, long bytes) {           // ask for cache
   for (long i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
 }
 static void row_of(const Array& a, const char* p, float* to, long n) {
-  if (a.s[3] == size(a)) widen(p, a.type, to, n);
-  else for (long i = 0; i < n; i++) to[i] = one(p + i * a.s[3], a.type);       // a transposed view
+  const long step = a.s[3];
+  if (step == size(a)) { widen(p, a.type, to, n); return; }
+  if (a.type == F32) for (long i = 0; i < n; i++) memcpy(to + i, p + i * step, 4);       // a transposed view
+  else for (long i = 0; i < n; i += T) {
+    char x[2 * T];
+    const long m = std::min(n - i, (long)T);
+    for (long j = 0; j < m; j++) memcpy(x + 2 * j, p + (i + j) * step, 2);
+    widen(x, a.type, to + i, m);
+  }
 }
 // One tile's scales or biases as float32. axis -1: to[slot][D / g]; axis -2: to[block][D]
 static void scales(const Packed& p, const Array& a, const Span& s, float* to) {
@@ -380,6 +387,21 @@ template <int BITS, int C> static INLINE void decode(const vi* c, float s, float
   }
 #endif
   UNROLL for (int i = 0; i < C; i++) y[i] = affine(c[i] & ((1 << BITS) - 1), splat(s), splat(b));
+}
+"""
+
+# %% ../nbs/06_backends.ipynb #e5acb4a8
+CPU_TEXT['bare'] = r"""
+// The low BITS of each lane of C registers, as numbers
+template <int BITS, int C> static INLINE void bare(const vi* c, vf* y) {
+#if defined(AVX512)
+  if constexpr (BITS == 4) {
+    const vf table = __builtin_convertvector(iota(), vf);
+    UNROLL for (int i = 0; i < C; i++) y[i] = (vf)_mm512_permutexvar_ps((__m512i)c[i], (__m512)table);
+    return;
+  }
+#endif
+  UNROLL for (int i = 0; i < C; i++) y[i] = __builtin_convertvector(c[i] & ((1 << BITS) - 1), vf);
 }
 """
 
@@ -431,7 +453,17 @@ static INLINE void words(const char* p, long step, int j, int lo, int hi, int n,
 
 # %% ../nbs/06_backends.ipynb #05a87869
 CPU_TEXT['words'] += r"""
+template <int... I> static INLINE vf evens(vf a, vf b, Ints<I...>) { return SHUFFLE(a, b, I * 2); }
+template <int... I> static INLINE vf odds(vf a, vf b, Ints<I...>) { return SHUFFLE(a, b, I * 2 + 1); }
 static void across(const float* from, const Span& s, int n, float* to) {     // [slot][n] -> [n][slot]
+  if (n <= 2 && s.lo == 0 && s.hi == T) {   // nothing to turn, or two rows to be dealt out
+    if (n == 1) memcpy(to, from, 4 * T);
+    else for (int j = 0; j < T; j += W) {
+      const vf a = load(from + 2 * j), b = load(from + 2 * j + W);
+      store(to + j, evens(a, b, Lanes{})); store(to + T + j, odds(a, b, Lanes{}));
+    }
+    return;
+  }
   for (int i = 0; i < n; i += 4) for (int j = 0; j < T; j += W) {
     vi x[4];
     words((const char*)(from + i), 4 * n, j, s.lo, s.hi, n - i, x);
@@ -443,6 +475,7 @@ static void across(const float* from, const Span& s, int n, float* to) {     // 
 # %% ../nbs/06_backends.ipynb #0b058763
 CPU_TEXT['keys'] = r"""
 // A chunk of packed keys as b[dim][slot]. Words of C W rows are transposed, then give up one code at a time.
+// AXIS 0: codes alone
 template <int BITS, int AXIS> struct Keys {
   enum { RUN = 32 / BITS };
   static INLINE vf away(vf x) { return x; }
@@ -480,7 +513,8 @@ CPU_TEXT['keys'] += r"""
       vi c[C];
       __builtin_prefetch(ahead + i * (T / RUN * 4));
       UNROLL for (int n = 0; n < C; n++) c[n] = x[n] >> (i * BITS);
-      if constexpr (AXIS == -2) decode<BITS, C>(c, s[i], b[i], y);
+      if constexpr (AXIS == 0) bare<BITS, C>(c, y);
+      else if constexpr (AXIS == -2) decode<BITS, C>(c, s[i], b[i], y);
       else {
         UNROLL for (int n = 0; n < C; n++)
           y[n] = affine(c[n] & ((1 << BITS) - 1), load(s + n * W), load(b + n * W));
@@ -532,9 +566,9 @@ static INLINE vi zipped(const char* p) {    // 16 codes of 4 bits, as zip orders
 
 # %% ../nbs/06_backends.ipynb #0334d542
 CPU_TEXT['value_source'] = r"""
-// A chunk of packed values as b[slot][dim]: a row's codes are already side by side
+// A chunk of packed values as b[slot][dim]: a row's codes are already side by side. AXIS 0: codes alone
 template <int BITS, int AXIS> struct Values {
-  enum { RUN = 1, ZIP = W == 16 && BITS == 4 && AXIS == -1 };
+  enum { RUN = 1, ZIP = W == 16 && BITS == 4 && AXIS != -2 };
   static INLINE vf away(vf x) { if constexpr (ZIP) return zip(x, Lanes{}); else return x; }
   static INLINE vf home(vf x) { if constexpr (ZIP) return unzip(x, Lanes{}); else return x; }
   const char *codes, *ahead; long step, ld; int d0, nd, group, j = 0, shift; bool narrow, tail = false;
@@ -561,7 +595,8 @@ CPU_TEXT['value_source'] += r"""
         const char* x = p + n * W * BITS / 8;
         if constexpr (ZIP) c[n] = zipped(x); else c[n] = spread<BITS>(x);
       }
-      if constexpr (AXIS == -1) decode<BITS, C>(c, *s, *b, y);
+      if constexpr (AXIS == 0) bare<BITS, C>(c, y);
+      else if constexpr (AXIS == -1) decode<BITS, C>(c, *s, *b, y);
       else {
         UNROLL for (int n = 0; n < C; n++)
           y[n] = affine(c[n] & ((1 << BITS) - 1), load(s + n * W), load(b + n * W));
@@ -719,16 +754,17 @@ struct Worker {                             // one task: some queries of a KV he
   float *q, *o, *s, *tile, *more, *l, *m, *ks, *kb, *vs, *vb, *tmp;
   Worker(const Job& t, long b, long h, long i0, long i1) :
     t(t), b(b), h(h), i0(i0), nl(i1 - i0), rows(nl * t.G) {
-    const long nk = per_tile(t.k), nv = per_tile(t.v);
-    q = room.get(rows * (T * (t.ck + t.cv + 1) + W + 1) + 2 * T * T + 3 * nk + 2 * nv);
+    const long nk = per_tile(t.k), nv = per_tile(t.v), most = std::max(nk, nv);
+    q = room.get(rows * (T * (t.ck + t.cv + 1) + W + 1) + 2 * T * T + 2 * nk + 2 * nv + most);
     o = q + rows * T * t.ck; s = o + rows * T * t.cv; tile = s + rows * T; more = tile + T * T;
     l = more + T * T; m = l + rows * W;
-    ks = m + rows; kb = ks + nk; tmp = kb + nk; vs = tmp + nk; vb = vs + nv;
+    ks = m + rows; kb = ks + nk; tmp = kb + nk; vs = tmp + most; vb = vs + nv;
     std::fill(o, o + rows * T * t.cv, 0.f); std::fill(l, l + rows * W, 0.f); std::fill(m, m + rows, -INF);
   }
   long head(long r) const { return h * t.G + r / nl; }
   long query(long r) const { return i0 + r % nl; }
-  void queries();
+  bool alone(const Packed& p) const { return rows <= FEW && p.group >= T && p.D % T == 0; }
+  void queries(); void ruler(const Packed&, const Span&, float* sc, float* bi, bool turned);
   void scores(const Segment&, const Span&, int); void softmax(const Segment&, const Span&, int);
   void values(const Segment&, const Span&); void run(long split); void leave(long split);
 };
@@ -761,18 +797,56 @@ static void packed(const Packed& p, const Span& s, int d0, int nd, const float* 
 static INLINE int padded(long n) { return (int)((n + 2 * W - 1) / (2 * W) * (2 * W)); }
 """
 
+# %% ../nbs/06_backends.ipynb #511c5fb8
+CPU_TEXT['codes'] = r"""
+// c[rows][cols] += a[rows][k0..k1) b with b's codes alone in the loop. along: sc and bi belong to b's rows, of which a has n
+// lanes; else to its columns. scaled and sums: room for FEW rows of T
+template <template <int, int> class B>
+static void codes(const Packed& p, const Span& s, int d0, bool along, const float* a, const float* sc, const float* bi, float* c,
+                  float* scaled, float* sums, int rows, int k0, int k1, int n, int cols, bool fresh) {
+  float base[FEW];
+  for (int r = 0; r < rows; r++) {
+    vf sum{};
+    for (int k = r * T, i = 0; i < n; i += W, k += W) {
+      const vf x = load(a + k);
+      if (along) { store(scaled + k, x * load(sc + i)); sum += x * load(bi + i); } else sum += x;
+    }
+    base[r] = total(sum);
+  }
+  auto go = [&](auto&& b) { block<FEW>(rows, along ? scaled : a, b, along ? c : sums, k0, k1, cols, fresh || !along); };
+  if (p.bits == 4) go(B<4, 0>(p, s, d0, T, sc, bi)); else go(B<8, 0>(p, s, d0, T, sc, bi));
+  for (int r = 0; r < rows; r++) for (int j = 0; j < cols; j += W) {
+    float* to = c + r * T + j;
+    if (along) store(to, load(to) + base[r]);
+    else {
+      const vf x = load(sums + r * T + j) * load(sc + j) + base[r] * load(bi + j);
+      store(to, fresh ? x : load(to) + x);
+    }
+  }
+}
+"""
+
+# %% ../nbs/06_backends.ipynb #b686a3a3
+CPU_TEXT['ruler'] = r"""
+// A tile's scales and biases; turned: [group][slot] instead of [slot][group]
+void Worker::ruler(const Packed& p, const Span& s, float* sc, float* bi, bool turned) {
+  scales(p, p.scales, s, turned ? tmp : sc); if (turned) across(tmp, s, p.D / p.group, sc);
+  scales(p, p.biases, s, turned ? tmp : bi); if (turned) across(tmp, s, p.D / p.group, bi);
+}
+"""
+
 # %% ../nbs/06_backends.ipynb #828405d2
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
-  if (g.kind == PACKED) {
-    float *s1 = t.k.axis == -1 ? tmp : ks, *b1 = t.k.axis == -1 ? tmp : kb;
-    scales(t.k, t.k.scales, p, s1); if (s1 == tmp) across(tmp, p, t.k.D / t.k.group, ks);
-    scales(t.k, t.k.biases, p, b1); if (b1 == tmp) across(tmp, p, t.k.D / t.k.group, kb);
-  }
+  if (g.kind == PACKED) ruler(t.k, p, ks, kb, t.k.axis == -1);
   for (long k = 0; k < t.ck; k++) {
     const int d0 = (int)k * T, nd = (int)std::min((long)T, t.Dk - d0);
     const float* a = q + k * rows * T;
-    if (g.kind == PACKED) packed<Keys>(t.k, p, d0, nd, ks, kb, a, s, tile, (int)rows, 0, nd, cols, k == 0);
+    if (g.kind == PACKED && alone(t.k)) {
+      const long i = t.k.axis == -2 ? d0 : d0 / t.k.group * T;
+      codes<Keys>(t.k, p, d0, t.k.axis == -2, a, ks + i, kb + i, s, tile, more, (int)rows, 0, T, T, cols, k == 0);
+    }
+    else if (g.kind == PACKED) packed<Keys>(t.k, p, d0, nd, ks, kb, a, s, tile, (int)rows, 0, nd, cols, k == 0);
     else {
       exact_keys(g.kind == FIRST ? t.first.k : t.recent.k, p, d0, nd, tile, more);
       product(a, Tile{tile}, s, tile, (int)rows, 0, nd, cols, k == 0);
@@ -809,11 +883,16 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 # %% ../nbs/06_backends.ipynb #7b4791d3
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
-  if (g.kind == PACKED) { scales(t.v, t.v.scales, p, vs); scales(t.v, t.v.biases, p, vb); }
+  const int cols = padded(p.hi);
+  if (g.kind == PACKED) ruler(t.v, p, vs, vb, t.v.axis == -1 && alone(t.v));
   for (long k = 0; k < t.cv; k++) {
     const int d0 = (int)k * T, nd = (int)std::min((long)T, t.Dv - d0);
     float* c = o + k * rows * T;
-    if (g.kind == PACKED)
+    if (g.kind == PACKED && alone(t.v)) {
+      const long i = t.v.axis == -2 ? d0 : d0 / t.v.group * T;
+      codes<Values>(t.v, p, d0, t.v.axis == -1, s, vs + i, vb + i, c, tile, more, (int)rows, p.lo, p.hi, cols, T, false);
+    }
+    else if (g.kind == PACKED)
       packed<Values>(t.v, p, d0, nd, vs, vb, s, c, tile, (int)rows, p.lo, p.hi, padded(nd), false);
     else {
       exact_values(g.kind == FIRST ? t.first.v : t.recent.v, p, d0, nd, tile);

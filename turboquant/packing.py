@@ -83,7 +83,7 @@ def _turned_back(c, s, b, axis, N):
     c, s, b = c.flatten(-2), s.squeeze(-1), b.squeeze(-1)
     if axis == -1: return c, s, b
     c, s, b = (a.swapaxes(-1, -2) for a in (c, s, b))
-    return c[..., :N, :], s, b
+    return c[..., :N, :], mx.contiguous(s), mx.contiguous(b)
 
 # %% ../nbs/01_packing.ipynb #d245974d
 def _check_finite(x, scales, biases):

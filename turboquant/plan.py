@@ -102,12 +102,14 @@ def work_width(model):
 # %% ../nbs/12a_plan.ipynb #e7ba21e8
 CHUNK = 1024                                           # tokens of a prompt that pass at once (turboquant.generate's default on a GPU)
 
-def work_nbytes(width, heads, layers, context, kv='int4'):
+def work_nbytes(width, heads, layers, context, kv='int4', chunk=CHUNK):
     "An estimate of what a chunk of prompt needs beside weights and caches, for a `work_width` and so many query heads"
-    out = 5e8 + 2*CHUNK*width
-    if kv != 'fp16': return round(out + kv_used(layers, context, kv)/16 + max(l.nbytes(context, kv) for l in layers))
+    out = 5e8 + 4.5*2*chunk*width
+    if kv != 'fp16':
+        tiles = 4.5*2*heads*chunk*min(context, 2048) if kv in ('int4', 'int8') and any(l.once for l in layers) else 0
+        return round(out + tiles + kv_used(layers, context, kv)/16 + max(l.nbytes(context, kv) for l in layers))
     wide = any(l.dk > 128 and not l.window for l in layers)
-    return round(out + (2.6*2*heads*CHUNK*context if wide else 0))
+    return round(out + (2.6*2*heads*chunk*context if wide else 0))
 
 # %% ../nbs/12a_plan.ipynb #ddd44d5f
 MACS = (8, 16, 24, 32, 36, 48, 64, 96, 128, 192, 256, 512)
@@ -146,7 +148,9 @@ class Plan:
 @functools.lru_cache(None)
 def _sized(conf, bits):
     "(weights, caches, width of the work, query heads, most tokens) of the config in the text `conf`"
-    model = build(json.loads(conf)); layers, other = kv_layers(model)
+    try: model = build(json.loads(conf)); layers, other = kv_layers(model)
+    except ValueError: raise
+    except Exception as e: _fail('model', f"a config.json that makes no model ({type(e).__name__}: {' '.join(str(e).split())[:99]})", "one with all its sizes")
     if not layers: _fail('model', "one without keys and values that we count", "a model with attention")
     get = lambda n, d: getattr(model.args, n, None) or (getattr(model.args, 'text_config', None) or {}).get(n) or d
     width = work_width(model)
@@ -160,7 +164,7 @@ def plan(model, context=8192, kv='int4', bits=4, weights=None, name=None):
     if named and model not in MODELS: _fail('model', repr(model), f"one of {', '.join(MODELS)}, or the dict of a config.json")
     if not isinstance(context, int) or context < 1: _fail('context', repr(context), "a number of tokens, from 1")
     conf, name = MODELS[model] if named else model, name or (model if named else model.get('model_type'))
-    w, layers, width, heads, most = _sized(json.dumps(conf), bits)
+    w, layers, width, heads, most = _sized(json.dumps(conf), 16 if weights else bits)
     used, work = kv_used(layers, context, kv), work_nbytes(width, heads, layers, context, kv)
     return Plan(f'{name}, {bits}-bit', weights or w, used, work, context, kv, most)
 
@@ -178,15 +182,19 @@ def most_context(model, limit, kv='int4', bits=4, weights=None):
 # %% ../nbs/12a_plan.ipynb #f5195b32
 def _k(n): return '–' if n == 0 else f'{n}K'
 
-def table(models=None, bits=(4,), kvs=('int4', 'fp16'), macs=MACS, weights=None):
+def _cell(a, z, context):
+    if context: return 'yes' if 1024*a >= context else 'raised' if 1024*z >= context else '–'
+    return _k(a) if z <= a else f'{_k(a)}/{_k(z)}'
+
+def table(models=None, bits=(4,), kvs=('int4', 'fp16'), macs=MACS, weights=None, context=None):
     """Rows of texts: the longest context of each model, weight format and cache format on each Mac.
-    'a' with the default limit, 'a/b' where the raised limit allows b. `models`: keys of MODELS, or {name: config}."""
+    'a' with the default limit, 'a/b' where the raised limit allows b; with `context` tokens 'yes', 'raised' or '–'. `models`: keys of MODELS, or {name: config}."""
     rows, models = [['model', 'KV', *(f'{r} GB' for r in macs)]], models or list(MODELS)
     for name in models:
         m = models[name] if isinstance(models, dict) else name
         for b, kv in ((b, kv) for b in bits for kv in kvs):
             pairs = [[most_context(m, x, kv, b, weights) for x in (default_limit(r), raised_mb(r)*2**20)] for r in macs]
-            rows.append([f'{name} {b}-bit', kv, *(_k(a) if z <= a else f'{_k(a)}/{_k(z)}' for a, z in pairs)])
+            rows.append([f'{name} {b}-bit', kv, *(_cell(a, z, context) for a, z in pairs)])
     return rows
 
 # %% ../nbs/12a_plan.ipynb #6a174e7d
@@ -196,15 +204,24 @@ def as_text(rows):
     line = lambda r: '  '.join(x.ljust(w) if i < 2 else x.rjust(w) for i, (x, w) in enumerate(zip(r, width)))
     return '\n'.join(line(r).rstrip() for r in rows)
 
+# %% ../nbs/12a_plan.ipynb #71d0960a
+def _known(model):
+    "(key of MODELS, None, bits or None) of a key or of the name of such a model on the hub; None for another name"
+    if model in MODELS: return model, None, None
+    m = re.fullmatch(r'(?:[\w.-]+/)?(gemma-4-[\w-]+?)(?:-it)?(?:-(\d+)bit|-(bf)16)?', model.lower())
+    if m and m[1] in MODELS: return m[1], None, int(m[2]) if m[2] else 16 if m[3] else None
+
 # %% ../nbs/12a_plan.ipynb #85c79ebf
 def _given(model):
     "(a key of MODELS or a config, bytes of the weights or None, bits or None) of --model"
-    if model in MODELS: return model, None, None
+    if known := _known(model): return known
     p = Path(model).expanduser(); f = p/'config.json' if p.is_dir() else p
     if not f.is_file(): _fail('model', repr(model), f"one of {', '.join(MODELS)}, a folder with a config.json, or a config.json")
-    try: conf = json.loads(f.read_text())
-    except ValueError: _fail('model', f"{model}, which is not JSON", "a config.json")
-    size, bits = sum(x.stat().st_size for x in p.glob('model*.safetensors')), (conf.get('quantization') or {}).get('bits')
+    try: conf = json.loads(f.read_text(encoding='utf-8'))
+    except (ValueError, RecursionError): conf = None
+    if not isinstance(conf, dict): _fail('model', f"{model}, which is no JSON dict", "a config.json")
+    size, q = sum(x.stat().st_size for x in p.glob('model*.safetensors')), conf.get('quantization')
+    bits = q.get('bits') if isinstance(q, dict) else 16 if size else None
     return {k: v for k, v in conf.items() if not k.startswith('quantization')}, size or None, bits
 
 # %% ../nbs/12a_plan.ipynb #3489be08
@@ -229,8 +246,7 @@ def report(p, ram, limit=None, most=None):
     limit = limit or default_limit(ram)
     rows = {'weights': p.weights, 'keys and values': p.kv_bytes, 'work (estimate)': p.work, 'together': p.total, 'the GPU may have': limit}
     out = [f'{p.name}, {p.context} tokens, {p.kv} cache, on a Mac with {ram} GB', *(f'  {n:18}{v/1e9:8.2f} GB' for n, v in rows.items())]
-    if p.context > p.most: out.append(f'This model takes at most {p.most} tokens.')
-    out += _verdict(p, ram, limit)
+    out += [f'This model takes at most {p.most} tokens.'] if p.context > p.most else _verdict(p, ram, limit)
     if most: out.append('Longest context: ' + ', '.join(f'{_k(a)} in {kv}' for kv, a in most.items()) + ' (raised limit)'*(not p.fits(limit)))
     return '\n'.join(out)
 
@@ -238,7 +254,7 @@ def report(p, ram, limit=None, most=None):
 def _parser():
     p = argparse.ArgumentParser(prog='turboquant-plan', description='Which model, cache format and context fits on which Mac. Exit code 1: it does not fit.')
     p.add_argument('--model', help=f"one of {', '.join(MODELS)}; or a folder or config.json of a model that mlx-lm knows (default: all)")
-    p.add_argument('--context', help='tokens, such as 32768 or 32K (default: 32K)')
+    p.add_argument('--context', help='tokens, such as 32768 or 32K (default: 32K, or what the model takes; in the table the longest that fit)')
     p.add_argument('--kv', choices=FORMATS, help='format of the cache (default: int4; in the table int4 and fp16)')
     p.add_argument('--ram', type=int, help="the Mac's memory in GB (default: this Mac's, or a table of all)")
     p.add_argument('--bits', type=int, choices=(4, 8, 16), help="bits of the weights (default: the folder's, else 4)")
@@ -247,17 +263,19 @@ def _parser():
 # %% ../nbs/12a_plan.ipynb #827d93c0
 def _one(model, size, bits, ram, limit, context, kv, name):
     "Print the report; the exit code"
+    context = context or min(2**15, plan(model, 1, kv, bits, size).most)
     p, limit = plan(model, context, kv, bits, size, name), limit or default_limit(ram)
     top = limit if p.fits(limit) else max(limit, raised_mb(ram)*2**20)
     print(report(p, ram, limit, {f: most_context(model, top, f, bits, size) for f in ('int4', 'fp16')}))
-    return 0 if p.fits(top) else 1
+    return 0 if p.fits(top) and context <= p.most else 1
 
 # %% ../nbs/12a_plan.ipynb #de590c1e
-def _many(a, model, name, size, bits, ram):
+def _many(a, model, name, size, bits, ram, context):
     "Print the table"
     every = (4, 8, 16) if model and not size else (4,)
-    rows = table({name: model} if model else None, (bits,) if bits else every, (a.kv,) if a.kv else ('int4', 'fp16'), (ram,) if ram else MACS, size)
-    print('The longest context, with the default limit of the GPU / with the raised one:\n' + as_text(rows))
+    rows = table({name: model} if model else None, (bits,) if bits else every, (a.kv,) if a.kv else ('int4', 'fp16'), (ram,) if ram else MACS, size, context)
+    what = f'Which takes {context} tokens: yes, or raised, with the raised limit of the GPU' if context else 'The longest context, with the default limit of the GPU / with the raised one'
+    print(f'{what}:\n' + as_text(rows))
     return 0
 
 def _answer(a, mac):
@@ -266,9 +284,14 @@ def _answer(a, mac):
     if a.ram is not None and a.ram < 1: _fail('ram', a.ram, "GB of memory, from 1")
     ram, limit = (a.ram, None) if a.ram else mac or (None, None)
     if a.bits: size, bits = None, a.bits
-    name = Path(a.model).resolve().stem if isinstance(model, dict) else model
-    if model is None or not ram: return _many(a, model, name, size, bits, ram)
-    return _one(model, size, bits or 4, ram, limit, context_of(a.context or '32K'), a.kv or 'int4', name)
+    name, context = _name(a.model) if isinstance(model, dict) else model, context_of(a.context) if a.context is not None else None
+    if model is None or not ram: return _many(a, model, name, size, bits, ram, context)
+    return _one(model, size, bits or 4, ram, limit, context, a.kv or 'int4', name)
+
+def _name(path):
+    "What to call the model in the folder or file `path`"
+    p = Path(path).expanduser().resolve()
+    return p.name if p.is_dir() else p.parent.name if p.name == 'config.json' else p.stem
 
 # %% ../nbs/12a_plan.ipynb #9dedefcc
 def main(argv=None):

@@ -17,7 +17,7 @@ import turboquant                                          # before MLX, so that
 import numpy as np
 import mlx.core as mx
 from tqdm import tqdm
-from .codec_cache import least_block, caches as codec_caches
+from .codec_cache import KINDS as CODECS, least_block, caches as codec_caches
 from .generate import context_limit, encode, generate, kv_bytes
 from .lm import KINDS, default_model_path, load, make_prompt_cache
 
@@ -53,7 +53,7 @@ BASE, FORMATS = 'unquantised', ('int4', 'int4-token', 'k8v4', 'mixed', 'int8')
 
 def at_once(model, f):
     "A prompt cache of format `f`, a key of KINDS; codecs encode each token at once, if they can, as the stored figures had it"
-    return codec_caches(model, f, block=least_block(f)) if 'codec' in (KINDS[f] or {}) else make_prompt_cache(model, kv=f)
+    return codec_caches(model, f, block=least_block(f)) if f in CODECS else make_prompt_cache(model, kv=f)
 
 def _makers(formats):
     "Names and functions model -> cache, the unquantised one first"

@@ -20,6 +20,7 @@ from .kv_cache import PackedKVCache
 from .save import save_cache, load_cache
 from .recorded import recorded
 import mlx.core as mx
+from mlx.utils import tree_flatten
 
 # %% ../nbs/13_generate.ipynb #78572151
 def _render(tokenizer, messages):
@@ -391,6 +392,22 @@ def _wired():
     try: yield
     finally: mx.synchronize(); mx.set_wired_limit(old)
 
+# %% ../nbs/13_generate.ipynb #133733cf
+def _wired_text(need, mac):
+    "What to tell when the weights take `need` bytes on `mac`, (RAM in GB, bytes that the GPU may have); None where they fit"
+    from turboquant.plan import raised_mb
+    (ram, limit), mb = mac, raised_mb(mac[0])
+    if need <= .9*limit: return None
+    text = f'the weights take {size_text(need)}, and macOS gives the GPU {size_text(limit)}'
+    if need > .9*mb*2**20: return f'{text}: too little on a Mac with {ram} GB (turboquant-plan tells what fits)'
+    return f'{text}: slow, or no room for the cache. Until the next restart this raises the limit:\n  sudo sysctl iogpu.wired_limit_mb={mb}'
+
+def _wired_advice(model):
+    "`_wired_text` for `model` on this machine; None where it is no Mac"
+    from turboquant.plan import this_mac
+    mac = this_mac()
+    return mac and _wired_text(sum(v.nbytes for _, v in tree_flatten(model.parameters())), mac)
+
 # %% ../nbs/13_generate.ipynb #eba685b8
 def _source(model, said, cache, sampler, draft, most):
     "Token ids after `said`, whose last is not yet in `cache`"
@@ -661,15 +678,17 @@ def kv_text(cache):
     return f"KV {size_text(used)}, {'' if ratio >= .95 else f'{1/ratio:.1f}x '}as large as fp16 while the text is short"
 
 # %% ../nbs/13_generate.ipynb #6aa4572d
-_ends = dict(length=' · cut at {n} token{s} (--max-tokens)', context=' · the context is full (/clear starts anew)',
-             memory=' · memory is full (/clear empties the cache)', cancelled=' · stopped')
+_ends = dict(length=' · cut at {n} token{s} (--max-tokens)', context=' · the context is full', memory=' · memory is full', cancelled=' · stopped')
+_how = dict(stop=dict(context=' (/clear starts anew)', memory=' (/clear empties the cache)'))      # to go on in a chat, by `overflow`
+_how['drop-oldest'] = _how['stop'] | dict(context=' (the next turn goes on without the oldest)')
 
 # %% ../nbs/13_generate.ipynb #ea4d7502
-def answer_line(p, cache, draft=None):
-    "What the chat prints after an answer whose last Piece is `p`; with a `draft`, also what it was good for"
+def answer_line(p, cache, draft=None, overflow=None):
+    "What is printed after an answer whose last Piece is `p`; with a `draft`, also what it was good for; with a chat's `overflow`, how to go on"
     n = p.generation_tokens
     s = 's'[:n != 1]
     why, guesses = _ends.get(p.finish_reason, '').format(n=n, s=s), draft.report() if draft else ''
+    why += _how.get(overflow, {}).get(p.finish_reason, '')
     return f'[{n} token{s} in {p.seconds:.1f} s ({p.generation_tps:.1f} tok/s) · {kv_text(cache)}{guesses}{why}]'
 
 # %% ../nbs/13_generate.ipynb #8226395e
@@ -763,8 +782,10 @@ def _load(a):
     from turboquant.lm import load, default_model_path
     try:
         path = str(a.model or default_model_path())
-        return *load(path)[:2], os.path.basename(path.rstrip('/'))
+        model, tokenizer = load(path)[:2]
     except Exception as e: raise Quit(f'cannot load {a.model or "the default model"}: {_one_line(e)}') from e
+    if text := _wired_advice(model): print(text, file=sys.stderr)
+    return model, tokenizer, os.path.basename(path.rstrip('/'))
 
 # %% ../nbs/13_generate.ipynb #c0e594ef
 def _drafter(a):
@@ -835,7 +856,7 @@ def _said(chat, text, screen, notes):
     pieces = chat.send(text, progress=progress_bar())
     if n := chat.dropped: notes.note(f"[the context is full: went on without the oldest {f'{n} turns' if n > 1 else 'turn'}]")
     p = _streamed(pieces, screen, chat.cancel)
-    notes.note(answer_line(p, chat.cache, chat.draft))
+    notes.note(answer_line(p, chat.cache, chat.draft, chat.overflow))
     return p
 
 # %% ../nbs/13_generate.ipynb #6c909272
@@ -920,7 +941,7 @@ def _talk(chat, name, screen):
 def _turn(chat, line, screen):
     "One answer in the chat, with its line; nothing that happens to it ends the program"
     try: _said(chat, line, screen, screen)
-    except ContextFull as e: screen.note(f'{e}: /clear starts anew, --overflow drop-oldest would go on.')
+    except ContextFull as e: screen.note(f'{e}: ' + ('/clear starts anew, --overflow drop-oldest would go on.' if chat.overflow == 'stop' else 'the question alone is too long.'))
     except OutOfMemory as e: screen.note(f'{e} (/clear empties the cache; turboquant-plan tells what fits where).')
     except KeyboardInterrupt: screen.write('\n'); screen.note('[broken off]')
 

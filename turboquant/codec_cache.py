@@ -22,7 +22,7 @@ from mlx.utils import tree_map
 
 # %% ../nbs/11a_codec_cache.ipynb #93264ef1
 from .channel import Channel
-from .codec import Codec, attend_state, cut, state_ops, tokens, tokens_a_row, _head
+from .codec import Codec, attend_state, cut, precise, product, state_ops, tokens, tokens_a_row, _head, _met
 from .core import FLOATS, backend, _few, _kernel, _small, _types
 from .kv_cache import MANY, Causal, PackedKeys, PackedKVCache, PackedValues, note, undo, whole, written, _again, _fail, _half, _up
 from .online_softmax import M0, State, finish, merge
@@ -133,15 +133,18 @@ def append(self:CodeBuffer, c, needed=0):
 def exact_state(q, k, v, scale, see=None, softcap=None):
     "The `State` of q (B, Hq, L, D) over a few exact keys and values (B, Hkv, n, D); `see` as `visible` returns it"
     (B, Hq, L, D), (_, H, n, Dv) = q.shape, v.shape
-    f = lambda x: x.astype(mx.float32)
-    s = (f(q).reshape(B, H, -1, D)*scale) @ f(k).swapaxes(-1, -2)
-    if softcap: s = softcap*mx.tanh(s/softcap)
-    if see is not None:
-        s = s.reshape(B, Hq, L, n)
-        s = (mx.where(see, s, -float('inf')) if see.dtype == mx.bool_ else s + see).reshape(B, H, -1, n)
-    m = s.max(-1, keepdims=True) if see is None else mx.maximum(s.max(-1, keepdims=True), M0)       # M0: where a row sees none
-    p = mx.exp(s - m)
-    return State(m.reshape(B, Hq, L), p.sum(-1).reshape(B, Hq, L), (p @ f(v)).reshape(B, Hq, L, Dv))
+    with precise(q.dtype):
+        q, k, v = (x.astype(mx.float32) for x in (q, k, v))
+        if see is not None: scale, v = _met(scale, v)         # what a query does not see may hold NaN
+        s = product(q.reshape(B, H, -1, D), k.swapaxes(-1, -2))*scale
+        if softcap: s = softcap*mx.tanh(s/softcap)
+        if see is not None:
+            s = s.reshape(B, Hq, L, n)
+            s = mx.where(see, s, -float('inf')) if see.dtype == mx.bool_ else mx.where(see == -float('inf'), see, s + see)
+            s = s.reshape(B, H, -1, n)
+        m = s.max(-1, keepdims=True) if see is None else mx.maximum(s.max(-1, keepdims=True), M0)       # M0: where a row sees none
+        p = mx.exp(s - m)
+        return State(m.reshape(B, Hq, L), p.sum(-1).reshape(B, Hq, L), product(p, v).reshape(B, Hq, L, Dv))
 
 # %% ../nbs/11a_codec_cache.ipynb #27a23870
 def visible(mask, L, total, a, b):
@@ -733,12 +736,9 @@ def stored():
 # %% ../nbs/11a_codec_cache.ipynb #e9983bc1
 def encode_speeds(dim=128, n=None, seconds=.3):
     "Encode throughput on MLX's default device, a row for each kind's keys: vectors/s, GB/s read and written, % of a copy's GB/s"
-    from turboquant.codec import bench_encode
+    from turboquant.codec import bench_encode, copy_speed
     n = n or (4096 if mx.default_device() == mx.cpu else 65536)
-    x, times = mx.zeros((2**24 if n > 4096 else 2**22,)), []
-    for i in range(8):
-        mx.eval(x); t = time.perf_counter(); mx.eval(x + i); times.append(time.perf_counter() - t)
-    copy_gbs, rows = 2*x.nbytes/min(times)/1e9, []
+    copy_gbs, rows = copy_speed(), []
     for kind in KINDS:
         e = bench_encode(make(kind, dim), n, mx.float16, seconds)
         rows.append(dict(kind=kind, dim=dim, n=n, vectors=e.vectors, gbs=e.gb, share=100*e.gb/copy_gbs))

@@ -504,6 +504,7 @@ def _packed(c, i, a, bits, draft, shared, kw):
         kw = {k: v for k, v in kw.items() if k in ('group_size', 'fit', 'first')}
         return PackedSharedKVCache(a.k_norm.weight, theta=theta, rotated=int(part*c.dim(i)), bits=bits, **kw)
     kw = dict(bits=bits, k_axis=-2 if bits == 4 else -1) | kw
+    kw.pop('keep', None)                                # a sliding layer sees its window alone: no first tokens stay
     if c.full(i): return PackedKVCache(**kw)
     return PackedRotatingKVCache(c.sliding_window, draft=draft, **{k: v for k, v in kw.items() if k != 'first'})
 

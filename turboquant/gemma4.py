@@ -490,6 +490,7 @@ def sanitize(weights, config):
         i = re.match(r'model\.layers\.(\d+)\.self_attn\.[kv]_', k or '')
         if k is None or i and config.lender(int(i[1])) != int(i[1]): continue
         if k.endswith('.experts.gate_up_proj'):
+            if v.ndim < 2 or v.shape[-2] % 2: _fail('path', f"with the tensor {k} of shape {v.shape}", "two halves of the same size")
             for n, x in zip(('gate', 'up'), mx.split(v, 2, axis=-2)):
                 out[k.replace('gate_up_proj', f'switch_glu.{n}_proj.weight')] = mx.contiguous(x)
         elif k.endswith('.experts.down_proj'): out[k.replace('down_proj', 'switch_glu.down_proj.weight')] = v
@@ -613,15 +614,15 @@ def _compare(want, got, files):
 # %% ../nbs/12_gemma4.ipynb #184ecd1d
 def _read(path, config):
     "The text model's tensors in the folder `path`, by our names, and the file of each"
-    raw, index = {}, _index(Path(path))
+    out, index = {}, _index(Path(path))
     files = {text_name(k): f for k, f in index.items()}
     for f in shards(path):
-        files |= {text_name(k): f.name for k in safetensors_header(f)}
-        try: new = mx.load(str(f))
+        safetensors_header(f)
+        try: new = sanitize(mx.load(str(f)), config)
         except RuntimeError as e: _fail('path', f"with {f.name}, which MLX does not read: {e}", "a file that it reads")
-        if not index and (both := raw.keys() & new.keys()): _fail('path', f"with {min(both)} in {f.name} and in another file", "each tensor once")
-        raw |= new
-    return sanitize(raw, config), files
+        if not index and (both := out.keys() & new.keys()): _fail('path', f"with {min(both)} in {f.name} and in another file", "each tensor once")
+        out |= new; files |= dict.fromkeys(new, f.name)
+    return out, files
 
 def load_model(path):
     """The model in the folder `path`, weights not yet read from disk (MLX does so when they are first used).

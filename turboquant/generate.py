@@ -718,7 +718,7 @@ def stats(self:Chat):
                 prompt_tps=last and last.prompt_tps, generation_tps=last and last.generation_tps)
 
 # %% ../nbs/13_generate.ipynb #8928868c
-KV_FORMATS = ('int4', 'int4-token', 'k8v4', 'mixed', 'int8', 'fp16', 'int3', 'rot-int4', 'polar', 'turbo4', 'turbo3', 'turbo2.5', 'turbo4-prod', 'qjl')
+KV_FORMATS = ('int4', 'auto', 'int4-token', 'k8v4', 'mixed', 'int8', 'fp16', 'int3', 'rot-int4', 'polar', 'turbo4', 'turbo3', 'turbo2.5', 'turbo4-prod', 'qjl')
 
 class Quit(Exception):
     "Ends a command: a line for stderr and an exit code"
@@ -734,7 +734,7 @@ def _parser(prog, about, max_tokens):
     p.add_argument('--model', default=argparse.SUPPRESS,
                    help='an mlx-lm folder, a hub repo id or a GGUF file (default: the embedded SmolLM2-135M-Instruct)')
     p.add_argument('--kv', choices=KV_FORMATS, default='int4', 
-                   help='format of the KV cache. int4, int4-token, k8v4, mixed (half of the tensors in 8 bits), int8, int3: groups with a scale; fp16: 16 bits; the others are '
+                   help='format of the KV cache. auto: int4, or in a model with sliding layers 7 and 6 bits for these, 4 and 3 for the others; int4, int4-token, k8v4, mixed (half of the tensors in 8 bits), int8, int3: groups with a scale; fp16: 16 bits; the others are '
                         'codecs that turn vectors first: rot-int4, polar (PolarQuant), turbo… (TurboQuant, bits a number), qjl (1-bit keys)')
     p.add_argument('--prompt', default=argparse.SUPPRESS,
                    help='answer this once and leave (default: what is piped in, if anything is)')

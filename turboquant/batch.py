@@ -57,6 +57,7 @@ def _checked(rows):
     "`rows`, if they can share a batch"
     full = next((r for r in rows if isinstance(r, PackedKVCache) and not r.empty()), rows[0])
     for i, r in enumerate(rows):
+        if getattr(r, 'nrecent', 0): _fail(f'rows[{i}]', repr(r), "recent=0: a batch reads whole blocks packed")
         if not isinstance(r, PackedKVCache) or isinstance(r, BatchPackedKVCache):
             _fail('rows', f"a {type(r).__name__} at {i}", "packed caches of one row each")
         _match('rows', full, r)

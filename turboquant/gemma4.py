@@ -502,7 +502,7 @@ def _packed(c, i, a, bits, draft, shared, kw):
     "The packed cache of layer `i`, whose attention is `a`"
     if shared and c.k_eq_v(i):
         theta, part = c.rope(i)
-        kw = {k: v for k, v in kw.items() if k in ('group_size', 'fit', 'first')}
+        kw = {k: v for k, v in kw.items() if k in ('group_size', 'fit', 'first', 'recent')}
         return PackedSharedKVCache(a.k_norm.weight, theta=theta, rotated=int(part*c.dim(i)), bits=bits, **kw)
     kw = dict(bits=bits, k_axis=-2 if bits == 4 else -1) | kw
     kw.pop('keep', None)                                # a sliding layer sees its window alone: no first tokens stay

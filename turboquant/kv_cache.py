@@ -177,6 +177,7 @@ class PackedKVCache(mlx_cache._BaseCache):
                  fit=True,        # scales fitted by least squares; False: MLX's rule
                  rotate_v=True,   # hold values turned by a Hadamard transform, where the head dim has one
                  first=4,         # tokens at the very beginning that stay in 16 bits
+                 recent=0,        # newest tokens that are read in 16 bits, also when their block is packed; a block at most
                  feed=False,      # pack the keys of a prompt for its queries; takes fit, 4 bits and k_axis -2
                  codec=None):     # another code for keys and values (chapter 11a): its name, a Codec, or a (k, v) pair of these
         for b in _pair(bits):
@@ -190,13 +191,15 @@ class PackedKVCache(mlx_cache._BaseCache):
         most = max(_pair(group_size)) - 1
         if isinstance(first, bool) or not isinstance(first, int) or not 0 <= first <= most:
             _fail('first', repr(first), f"an integer from 0 to {most}, fewer than a block")
-        self._setup(_pair(bits), _pair(group_size), (k_axis, v_axis), fit, rotate_v, first, feed)
+        if isinstance(recent, bool) or not isinstance(recent, int) or not 0 <= recent <= most + 1:
+            _fail('recent', repr(recent), f"an integer from 0 to {most + 1}, a block")
+        self._setup(_pair(bits), _pair(group_size), (k_axis, v_axis), fit, rotate_v, first, feed, recent)
 
 # %% ../nbs/11_kv_cache.ipynb #ebbeaac1
 @patch
-def _setup(self:PackedKVCache, bits, groups, axes, fit, rotate_v, nfirst, feed=False):
+def _setup(self:PackedKVCache, bits, groups, axes, fit, rotate_v, nfirst, feed=False, nrecent=0):
     self.bufs = [PackedBuffer(*x, fit) for x in zip(bits, groups, axes)]      # of keys, of values
-    self.fit, self.rotate_v, self.nfirst = fit, rotate_v, nfirst
+    self.fit, self.rotate_v, self.nfirst, self.nrecent = fit, rotate_v, nfirst, nrecent
     self.feed, self.asked = feed and fit and bits[0] == 4 and axes[0] == -2, None
     self.turned = False                                   # are values held turned? known with their head dim
     self.g = max(groups)                                  # tokens in a block
@@ -300,12 +303,19 @@ def _append_few(self:PackedKVCache, kv, n, g):
     return done
 
 @patch
+def _copy(self:PackedKVCache, block):
+    "Keep the block just packed in 16 bits, as tokens that came one by one would have left it"
+    self.packed -= self.g; self._put(block); self.packed += self.g
+    self.rest = 0
+
+@patch
 def _append_many(self:PackedKVCache, kv, g):
     if self.rest: kv = [mx.concatenate(x, axis=2) for x in zip(self._rest(), kv)]
     full = kv[0].shape[2]//g*g
     self.rest, self.halves = 0, None
     done = self._store(self._pack([x[:, :, :full] for x in kv]))
     self.exact = self.packed
+    if self.nrecent: self._copy([x[:, :, full - g:full] for x in kv])
     if kv[0].shape[2] > full: self._put([x[:, :, full:] for x in kv])
     return done
 
@@ -337,15 +347,32 @@ def _check_once(self:PackedKVCache, keys, values):
     if not now or now != self.passed: self._check(keys, values)
     self.passed = now
 
+# %% ../nbs/11_kv_cache.ipynb #6117a986
+@patch
+def _newer(self:PackedKVCache, lo):
+    "How many packed tokens, none before `lo`, are read from the copies in the halves, so that the newest `nrecent` are exact"
+    most = min(self.nrecent - self.rest, self.packed - max(lo, self.exact), self.g)
+    return 0 if self.halves is None else max(0, most)
+
+@patch
+def _newest_exact(self:PackedKVCache, skip, n):
+    "The exact keys and values: the last `n` of the block before, and the block not yet full without its first `skip`"
+    rest = self._rest(skip) if self.rest > skip else None
+    if n == 0: return rest
+    end = self.packed % (2*self.g) or 2*self.g                # where the block before ends
+    old = [h[:, :, end - n:end] for h in self.halves]
+    return [mx.concatenate(x, axis=2) for x in zip(old, rest)] if rest else old
+
 # %% ../nbs/11_kv_cache.ipynb #60c52ec2
 @patch
 def _views(self:PackedKVCache, packed=None, base=0, lo=0, ring=False):
     "Handles of the tokens from `lo` on; `packed` (default: the buffers) begins at token `base`"
-    start, skip = min(lo, self.packed), max(0, lo - self.packed)
-    rest = self._rest(skip) if self.rest > skip else (None, None)
+    n = self._newer(lo)
+    end, skip = self.packed - n, max(0, lo - self.packed)
+    rest, start = self._newest_exact(skip, n) or (None, None), min(lo, end)
     packed, first = packed or [b.p for b in self.bufs], self.first or (None, None)
     each = zip((PackedKeys, PackedValues), self.bufs, packed, first, rest, self.dims)
-    return tuple(T(self, b, p, start - base, self.packed - base, ring, f, r, self.dtype, d[2])
+    return tuple(T(self, b, p, start - base, end - base, ring, f, r, self.dtype, d[2])
                  for T, b, p, f, r, d in each)
 
 # %% ../nbs/11_kv_cache.ipynb #2d0048cb
@@ -423,6 +450,7 @@ def __repr__(self:PackedKVCache):
     turned = self.rotate_v if self.dtype is None else self.turned
     none = f" (no transform for head dim {self.dims[1][2]})" if self.rotate_v and not turned else ''
     ends = f"first={self.nfirst}" if self.max_size is None else f"max_size={self.max_size}, keep={self.keep}"
+    if self.nrecent: ends += f", recent={self.nrecent}"
     return (f"{type(self).__name__}(bits={each('bits')}, group_size={each('group_size')}, axis={each('axis')}, fit={self.fit}, "
             f"rotate_v={turned}{none}, {ends}{', feed=True'*self.feed}, offset={self.offset})")
 
@@ -624,7 +652,7 @@ def trim_cache(caches, n):
 # %% ../nbs/11_kv_cache.ipynb #ea53868a
 def _get_state(self):
     "Everything the cache holds: a tree of arrays, numbers and words that `from_state` takes back"
-    conf = [*zip(*((b.bits, b.group_size, b.axis) for b in self.bufs)), self.fit, self.rotate_v, self.nfirst, *[True]*self.feed]
+    conf = [*zip(*((b.bits, b.group_size, b.axis) for b in self.bufs)), self.fit, self.rotate_v, self.nfirst, *([self.feed, self.nrecent] if self.nrecent else [True]*self.feed)]
     conf = [list(x) if isinstance(x, tuple) else x for x in conf]
     ring = [0, 0, 0] if self.max_size is None else [self.max_size, self.keep, self.draft]
     arrays = None if self.dtype is None else [list(b.p[:3]) for b in self.bufs]

@@ -168,7 +168,7 @@ def _coded(c, shapes, kind, max_kv_size, draft):
     ring = type(c) is mlx_cache.RotatingKVCache
     if kind['codec'] == 'auto': return _auto(c, ring, shapes, max_kv_size, draft)
     return CodecKVCache(codec=kind['codec'], first=c.keep if ring else kind['first'],
-                        max_size=c.max_size if ring else max_kv_size, draft=draft)
+                        max_size=c.max_size if ring else max_kv_size, recent=kind.get('recent', 0), draft=draft)
 
 # %% ../nbs/14_mlx_lm.ipynb #0f3b9ed8
 AUTO = {False: (4, 3, 128), True: (7, 6, 64)}                 # does the layer slide? -> bits of keys, bits of values, tokens that share a key's scales
@@ -189,7 +189,7 @@ def _packed(c, shapes, kind, wide, max_kv_size, group_size, draft):
     dims = [s[3] for s in shapes] if shapes else [group_size]*2
     (gk, ak), (gv, av) = group_for(dims[0], group_size, kind['k_axis']), group_for(dims[1], group_size, kind['v_axis'])
     bits = tuple(8 if x in wide else b for x, b in zip('kv', kind['bits']))
-    kw = {n: kind.get(n, False) for n in ('fit', 'rotate_v', 'feed')} | dict(bits=bits, group_size=(gk, gv), k_axis=ak, v_axis=av)
+    kw = {n: kind.get(n, False) for n in ('fit', 'rotate_v', 'feed')} | dict(bits=bits, recent=kind.get('recent', 0), group_size=(gk, gv), k_axis=ak, v_axis=av)
     if type(c) is mlx_cache.RotatingKVCache: return PackedRotatingKVCache(c.max_size, c.keep, draft=draft, **kw)
     if max_kv_size: return PackedRotatingKVCache(max_kv_size, kind.get('keep', 4), draft=draft, **kw)
     return PackedKVCache(first=kind['first'], **kw)
@@ -198,7 +198,7 @@ def _packed(c, shapes, kind, wide, max_kv_size, group_size, draft):
 def _shared(args, kind, wide, group_size):
     "The shared cache with `args` of `adapt_gemma4`"
     bits = 8 if wide else kind['bits'][0]
-    return PackedSharedKVCache(**args, bits=bits, group_size=group_size, axis=kind['k_axis'], fit=kind['fit'], first=kind['first'])
+    return PackedSharedKVCache(**args, bits=bits, group_size=group_size, axis=kind['k_axis'], fit=kind['fit'], first=kind['first'], recent=kind.get('recent', 0))
 
 def _own(model, kv, draft, chosen):
     "The caches of a model that makes packed ones itself; None for another, or for settings that it does not take"
@@ -213,6 +213,7 @@ def make_prompt_cache(model,            # any mlx-lm model
                       group_size=64,    # 32, 64 or 128: the largest group to use
                       draft=16,         # tokens that rotating caches can always take back
                       first=None,       # exact first tokens, here and below: None for what `kv` has
+                      recent=None,      # newest tokens read in 16 bits, a block at most, beside those not packed yet
                       rotate_v=None,    # hold values turned by a Hadamard transform
                       fit=None,         # scales fitted by least squares, else MLX's rule
                       feed=None,        # a prompt's 4-bit keys packed for its queries, where fit and groups along the sequence allow it
@@ -227,7 +228,7 @@ def make_prompt_cache(model,            # any mlx-lm model
     theirs = mlx_cache.make_prompt_cache(model, max_kv_size)
     if kv == 'auto' and not slides(model): kv = 'int4'
     if KINDS[kv] is None: return theirs
-    chosen = dict(first=first, rotate_v=rotate_v, fit=fit, feed=feed, keep=first)
+    chosen = dict(first=first, recent=recent, rotate_v=rotate_v, fit=fit, feed=feed, keep=first)
     chosen = {n: x for n, x in chosen.items() if x is not None}
     kind, plain = KINDS[kv] | chosen, max_kv_size is None and kv in ('int4', 'int8')
     if plain and shared and not wide and group_size == 64 and (own := _own(model, kv, draft, chosen)): return own

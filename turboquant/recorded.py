@@ -207,7 +207,7 @@ def _now(c):
 @functools.singledispatch
 def _left(c):
     "How many steps can be recorded from here on: until a token fills the block, or a ring's window begins in the waiting block"
-    if type(c) not in _BLANK or c.halves is None or c._held < (c.keep if c.max_size else min(c.nfirst, c.packed)): return 0
+    if type(c) not in _BLANK or c.nrecent or c.halves is None or c._held < (c.keep if c.max_size else min(c.nfirst, c.packed)): return 0
     n = c.g - 1 - c.rest
     return min(n, c.packed + c.max_size - c.offset) if c.max_size else n
 

@@ -1010,12 +1010,13 @@ class PackedSharedKVCache(PackedKVCache):
                  group_size=64,   # 32, 64 or 128: tokens in a block
                  axis=-2,         # -2: groups along the sequence, one scale a channel; -1: along D
                  fit=True,        # scales fitted by least squares; False: MLX's rule
-                 first=4):        # tokens at the very beginning that stay in 16 bits
+                 first=4,         # tokens at the very beginning that stay in 16 bits
+                 recent=0):       # newest tokens that are read in 16 bits, also when their block is packed; a block at most
         for n, x in (('bits', bits), ('group_size', group_size)):
             if isinstance(x, (tuple, list)): _fail(n, repr(x), "one number: keys and values are one tensor")
         if axis not in (-1, -2): _fail('axis', repr(axis), "-1 (groups along D) or -2 (groups along the sequence)")
         _check_turns(k_weight, theta, rotated, k_weight.size if isinstance(k_weight, mx.array) else 'D')
-        super().__init__(bits=bits, group_size=group_size, k_axis=axis, v_axis=axis, fit=fit, rotate_v=False, first=first)
+        super().__init__(bits=bits, group_size=group_size, k_axis=axis, v_axis=axis, fit=fit, rotate_v=False, first=first, recent=recent)
         self.bufs = self.bufs[1:]
         per = group_size if axis == -1 else 32//bits
         if k_weight.size % per: _fail('k_weight', f"of {k_weight.size} numbers", f"a multiple of {per}: the head dim in whole groups or words")
@@ -1053,10 +1054,11 @@ def _check(self:PackedSharedKVCache, values):
 @patch
 def _views(self:PackedSharedKVCache, packed=None, base=0, lo=0, ring=False):
     "Handles of the tokens from `lo` on"
-    start, skip = min(lo, self.packed), max(0, lo - self.packed)
-    rest = self._rest(skip)[0] if self.rest > skip else None
+    n = self._newer(lo)
+    end, skip = self.packed - n, max(0, lo - self.packed)
+    rest, start = (self._newest_exact(skip, n) or [None])[0], min(lo, end)
     first = self.first and self.first[0]
-    return tuple(T(self, self.bufs[0], self.bufs[0].p, start, self.packed, False, first, rest, self.dtype, self.dims[0][2])
+    return tuple(T(self, self.bufs[0], self.bufs[0].p, start, end, False, first, rest, self.dtype, self.dims[0][2])
                  for T in (SharedKeys, SharedValues))
 
 # %% ../nbs/11b_shared.ipynb #6e34b9b2

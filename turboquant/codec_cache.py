@@ -842,7 +842,7 @@ def append_err(kind, D=256):
 # %% ../nbs/11a_codec_cache.ipynb #fee7dd2c
 @contextmanager
 def _writing_nothing():
-    "Meanwhile, steps are recorded that attend to what is stored and store nothing; what they did to caches is undone by `note`'s rules"
+    "Meanwhile, recorded steps attend to what is stored and write nothing"
     from turboquant.recorded import _Blank
     def only_read(self, *kv): self.last = self._views(); return self.last
     was, _Blank.update_and_fetch = _Blank.update_and_fetch, only_read

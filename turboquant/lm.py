@@ -166,7 +166,7 @@ def group_for(dim, group_size=64, axis=-1):
 def _coded(c, shapes, kind, max_kv_size, draft):
     "`_packed` for a codec of chapters 8 to 10a"
     ring = type(c) is mlx_cache.RotatingKVCache
-    if kind['codec'] == 'auto': return _auto(c, ring, shapes, max_kv_size, draft)
+    if kind['codec'] == 'auto': return _auto(c, ring, shapes, kind, max_kv_size, draft)
     return CodecKVCache(codec=kind['codec'], first=c.keep if ring else kind['first'],
                         max_size=c.max_size if ring else max_kv_size, recent=kind.get('recent', 0), draft=draft)
 
@@ -175,12 +175,13 @@ AUTO = {False: (4, 3, 128), True: (7, 6, 64)}                 # does the layer s
 
 def slides(model):
     "Does `model` have sliding layers, and none whose keys and values are one tensor?"
-    return any(type(c) is mlx_cache.RotatingKVCache for c in mlx_cache.make_prompt_cache(model)) and not adapt_gemma4(model)
+    if not any(type(c) is mlx_cache.RotatingKVCache for c in mlx_cache.make_prompt_cache(model)): return False
+    return not adapt_gemma4(model) and not any(type(c) is PackedSharedKVCache for c in _own(model, 'int4', 16, {}) or ())
 
-def _auto(c, ring, shapes, max_kv_size, draft):
+def _auto(c, ring, shapes, kind, max_kv_size, draft):
     (k, v, block), (dk, dv) = AUTO[ring], [s[3] for s in shapes]
-    return CodecKVCache(Channel(dk, k, block), RotInt4(dv, v, group_size=dv), first=c.keep if ring else 4,
-                        max_size=c.max_size if ring else max_kv_size, draft=draft, block=block)
+    return CodecKVCache(Channel(dk, k, block), RotInt4(dv, v, group_size=dv), first=c.keep if ring else kind['first'],
+                        recent=kind.get('recent', 0), max_size=c.max_size if ring else max_kv_size, draft=draft, block=block)
 
 # %% ../nbs/14_mlx_lm.ipynb #16cc5980
 def _packed(c, shapes, kind, wide, max_kv_size, group_size, draft):
@@ -213,7 +214,7 @@ def make_prompt_cache(model,            # any mlx-lm model
                       group_size=64,    # 32, 64 or 128: the largest group to use
                       draft=16,         # tokens that rotating caches can always take back
                       first=None,       # exact first tokens, here and below: None for what `kv` has
-                      recent=None,      # newest tokens read in 16 bits, a block at most, beside those not packed yet
+                      recent=None,      # newest tokens read in 16 bits, also when packed: a block at most (None: those not packed yet)
                       rotate_v=None,    # hold values turned by a Hadamard transform
                       fit=None,         # scales fitted by least squares, else MLX's rule
                       feed=None,        # a prompt's 4-bit keys packed for its queries, where fit and groups along the sequence allow it

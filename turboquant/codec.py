@@ -11,7 +11,7 @@ __all__ = ['FLOATS', 'CODEC_HEADER', 'CODEC_SETUP', 'CODEC_SCORES', 'CODEC_SOFTM
            'EncodeSpeed', 'bench_encode', 'copy_speed', 'write_tensors', 'read_tensors']
 
 # %% ../nbs/07b_codec.ipynb #7076304a
-import concurrent.futures, contextlib, contextvars, functools, hashlib, importlib, importlib.util, itertools, json, os, struct, tempfile, time
+import concurrent.futures, contextlib, contextvars, functools, hashlib, importlib, importlib.util, itertools, json, os, secrets, struct, time
 import numpy as np
 import mlx.core as mx
 from fastcore.basics import patch
@@ -88,6 +88,7 @@ class Rotation:
         _check_one('kind', kind, 'auto', 'qr', 'hadamard')
         self.split = None if kind == 'qr' else _split(self.dim)
         if kind == 'hadamard' and not self.split: _fail('dim', dim, "a size with a Hadamard matrix; or kind 'qr'")
+        if not self.split and dim > 2**13: _fail('dim', dim, f"at most {2**13} where there is no Hadamard matrix: the rotation is one of dim² numbers")
         self.kind = 'hadamard' if self.split else 'qr'
         self._draw(np.random.RandomState(self.seed))           # NumPy has promised never to change its stream
     def __repr__(self): return f"Rotation(dim={self.dim}, seed={self.seed}, kind={self.kind!r})"
@@ -176,8 +177,9 @@ def _newton(p, c, e, mass, mean):
 def lloyd_max(density, lo, hi, levels):
     """The `Codebook` of `levels` centroids that rounds a number of this density with the least mean squared error.
     `density`: a function of a float64 array, smooth, up to a factor; [lo, hi]: its support. Centroids are right to 1e-9.
-    Source: S. Lloyd (1982), J. Max (1960). ValueError for what is no density and for levels beyond 1 to 256."""
+    Source: S. Lloyd (1982), J. Max (1960). ValueError for what is no density, no interval, and for levels beyond 1 to 256."""
     _check_int('levels', levels, 1, 256)
+    if not -np.inf < lo < hi < np.inf: _fail('lo, hi', (lo, hi), "finite numbers, lo < hi")
     lo, hi, x, y = _support(density, lo, hi)
     c = _start(x, y, levels)
     for step in range(500):
@@ -269,9 +271,11 @@ def _unpack_run(words, b, n):
 def pack_bits(idx, bits, word=32):
     """The integers `idx` (..., n), one after another in words (..., row_words), the first in the lowest bits.
     `bits`: 1 to 8, or one width a value; the numbers must fit. `word`: bits a word, 8, 16 or 32. ValueError otherwise."""
-    if word not in _words: _fail('word', repr(word), "8, 16 or 32")
-    if not isinstance(idx, mx.array) or not idx.ndim: _fail('idx', f"a {type(idx).__name__}", "an mx.array (..., n)")
+    if word not in (8, 16, 32): _fail('word', repr(word), "8, 16 or 32")
+    if not isinstance(idx, mx.array) or not idx.ndim or mx.issubdtype(idx.dtype, mx.inexact):
+        _fail('idx', f"of {getattr(idx, 'dtype', type(idx).__name__)}, shape {getattr(idx, 'shape', None)}", "an mx.array (..., n) of integers")
     w, x = _widths(bits, idx.shape[-1]), idx.astype(mx.uint32)
+    if not w: return mx.zeros(idx.shape, dtype=_words[word])
     if runs := _runs(w, word):
         at = np.cumsum([0] + [n for _, n in runs]).tolist()
         x = mx.concatenate([_pack_run(x[..., i:j], b, word) for (b, _), i, j in zip(runs, at, at[1:])], axis=-1)
@@ -393,7 +397,8 @@ def _none(self:Codec, x):
 
 @patch
 def decode(self:Codec, c, dtype=mx.float32):
-    "The vectors (..., dim) that the codes `c` stand for. ValueError for codes that this codec does not write."
+    "The vectors (..., dim) that the codes `c` stand for. ValueError for codes that this codec does not write, and another dtype than float's."
+    if not isinstance(dtype, mx.Dtype) or dtype not in FLOATS: _fail('dtype', repr(dtype), "float32, float16 or bfloat16 of mlx.core")
     if 0 in self._check_codes(c)[0].shape: return mx.zeros((*c[0].shape[:-1], self.dim), dtype=dtype)
     with precise(dtype): return self._back(self._rows(c)).astype(dtype)
 
@@ -432,7 +437,7 @@ def _heads(self:Codec, x, c, name):
 def scores(self:Codec, q, c, tile=2048):
     """The attention logits q·x̂, unscaled: (B, Hq, L, N) for `q` (B, Hq, L, dim), Hq a multiple of the codes' heads;
     or (..., L, N) for q (..., L, dim). The codes are read `tile` tokens at a time; no vector is decoded."""
-    _check_vectors('q', q, self.dim, False)
+    _check_vectors('q', q, self.dim, False); _check_int('tile', tile, 1, 2**31 - 1)
     self._heads(q, self._check_codes(c), 'q')
     N, s = tokens(c), []
     if not N*q.size: return mx.zeros((*q.shape[:-1], N))
@@ -444,9 +449,9 @@ def scores(self:Codec, q, c, tile=2048):
 @patch
 def values(self:Codec, p, c, tile=2048):
     "The sums Σ p·x̂ over tokens, (B, Hq, L, dim), for weights `p` (B, Hq, L, N); turned back once, after the sum"
-    N = tokens(self._check_codes(c))
+    N = tokens(self._check_codes(c)); _check_int('tile', tile, 1, 2**31 - 1)
     if not isinstance(p, mx.array) or p.ndim < 2 or p.shape[-1] != N:
-        _fail('p', f"of shape {tuple(getattr(p, 'shape', ()))}", f"(..., L, {N}): a weight for each token")
+        _fail('p', f"a {type(p).__name__} of shape {tuple(getattr(p, 'shape', ()))}", f"an mx.array (..., L, {N}): a weight for each token")
     x = self._heads(p.astype(mx.float32), c, 'p')
     if not p.size: return mx.zeros((*p.shape[:-1], self.dim))
     with precise(p.dtype):
@@ -469,7 +474,13 @@ def _seen(L, n, a, b, window, causal):
 def _check_real(name, x):
     if not isinstance(x, (int, float, np.integer, np.floating)) or isinstance(x, bool) or not np.isfinite(x): _fail(name, repr(x), "a finite number")
 
+def _check_sides(q, keys, values):
+    for n, p in (('keys', keys), ('values', values)):
+        if not isinstance(p, (tuple, list)) or len(p) != 2 or not isinstance(p[0], Codec): _fail(n, f"a {type(p).__name__}", "a pair (codec, codes)")
+    if not isinstance(q, mx.array): _fail('q', f"a {type(q).__name__}", "an mx.array")
+
 def _check_pair(q, keys, values, scale, window=None, softcap=None):
+    _check_sides(q, keys, values)
     (kc, k), (vc, v) = keys, values
     _check_real('scale', scale)
     if softcap is not None: _check_real('softcap', softcap)
@@ -887,11 +898,16 @@ def _encode_fast(self:Codec, x):
     if p and x.size and _once(self, 'encodes', lambda: self.dim <= 4096 and self.encoder() is not None): return encode_launch(self, x, *p)
 
 # %% ../nbs/07b_codec.ipynb #dfee7533
+def _few_rows(q, keys, values):
+    "Whether a KV head has at most 16 rows of queries, if q and the codes have four axes"
+    _check_sides(q, keys, values); kc, k = keys
+    return type(k) is kc.Codes and q.ndim == k[0].ndim == 4 and q.shape[1]*q.shape[2] <= 16*k[0].shape[1]
+
 def attend_state(q, keys, values, *, mask=None, tile=2048, **kw):
     """The attention `State` of `q` over two pairs (codec, codes): by the kernel on a GPU, where both codecs have one, the queries a
     KV head are at most 16 and there is no mask; else `state_ops`, whose arguments it takes."""
-    p, few = platform(), q.ndim == keys[1][0].ndim == 4 and q.shape[1]*q.shape[2] <= 16*keys[1][0].shape[1]
-    if p and mask is None and few and kernel_fits(keys, values):
+    p = platform()
+    if p and mask is None and _few_rows(q, keys, values) and kernel_fits(keys, values):
         return state_launch(q, keys, values, make=p[0], header=p[1], **{'fill': 256 if mx.metal.is_available() else 396} | kw)
     return state_ops(q, keys, values, mask=mask, tile=tile, **kw)
 
@@ -956,10 +972,9 @@ def _file_bytes(arrays, meta):
 def write_tensors(path, arrays, meta):
     """Write the dict `arrays` of mx arrays and the JSON dict `meta` to one safetensors file at `path`, each with a checksum.
     The file appears whole or not at all: it is written beside its place, flushed to the disk, then moved."""
-    raw = _file_bytes(arrays, meta)
-    fd, tmp = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), suffix='.tmp')
+    raw, tmp = _file_bytes(arrays, meta), os.path.join(os.path.dirname(os.path.abspath(path)), f'tmp{secrets.token_hex(8)}.tmp')
     try:
-        with os.fdopen(fd, 'wb') as f: f.write(raw); f.flush(); os.fsync(f.fileno())
+        with open(tmp, 'xb') as f: f.write(raw); f.flush(); os.fsync(f.fileno())      # as others may read as any new file
         os.replace(tmp, path)
     finally:
         if os.path.exists(tmp): os.unlink(tmp)
@@ -1021,6 +1036,14 @@ def from_config(cls:Codec, config):
     if set(o) - set(kind.options): _fail('config', f"with {sorted(set(o) - set(kind.options))}", f"only {list(kind.options)}")
     try: return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in o.items()})
     except TypeError as e: _fail('config', f"{config} ({e})", f"all of {list(kind.options)}")
+
+# %% ../nbs/07b_codec.ipynb #132971e7
+@patch
+def __reduce__(self:Codec): return type(self).from_config, (self.config(),)
+@patch
+def __deepcopy__(self:Codec, memo): return self
+@patch
+def __copy__(self:Codec): return self
 
 # %% ../nbs/07b_codec.ipynb #1d323eae
 @patch

@@ -28,7 +28,10 @@ def _codes_type(n):
         scales: mx.array
         biases: mx.array
         per = dict(scales=n, biases=n)
+        def __reduce__(self): return _remade, (n, *self)               # a pickle cannot find a type made here: it makes it again
     return ChannelCodes
+
+def _remade(n, *arrays): return _codes_type(n)(*arrays)
 
 # %% ../nbs/10a_channel.ipynb #577860fe
 class Channel(Codec):
@@ -66,6 +69,7 @@ def _rows(self:Channel, c):
 @patch
 def _shifted(self:Channel, x, c, heard):
     "The codes `c` of x (B, H, N, D) on the same rulers, chosen for the queries that were `heard`"
+    if not isinstance(heard, mx.array): _fail('heard', f"a {type(heard).__name__}", "an mx.array (B, H, r + 1, D)")
     ok = x.ndim == heard.ndim == 4 and heard.shape[2] > 1 and (*heard.shape[:2], heard.shape[3]) == (*x.shape[:2], x.shape[3])
     if not ok: _fail('heard', f"of shape {heard.shape} for x of shape {x.shape}", "(B, H, r + 1, D) for x (B, H, N, D)")
     s, b = (a.astype(mx.float32).swapaxes(-1, -2)[..., None] for a in (c.scales, c.biases))

@@ -204,9 +204,11 @@ def encoder(self:PolarQuant):
 
 # %% ../nbs/08_polarquant.ipynb #89223140
 def kmeans(data, centroids, steps=300):
-    "Lloyd's method on numbers: rising `centroids` moved, each to the mean of the `data` nearest to it, until they stand still"
+    "Lloyd's method on numbers: rising `centroids` moved, each to the mean of the `data` nearest to it, until they stand still. ValueError for NaN, and for centroids that do not rise"
     z = np.sort(np.asarray(data, dtype=np.float64).ravel())
     sums, c = np.concatenate([[0.], np.cumsum(z)]), np.asarray(centroids, dtype=np.float64)
+    if not np.isfinite(z).all(): _fail('data', "with NaN or infinite numbers", "finite numbers")
+    if c.ndim != 1 or not np.all(np.diff(c) > 0): _fail('centroids', f'{c.tolist()!r:.60}', "rising numbers")
     for _ in range(steps):
         at = np.concatenate([[0], np.searchsorted(z, (c[1:] + c[:-1])/2), [len(z)]])
         n = np.diff(at)
@@ -217,8 +219,10 @@ def kmeans(data, centroids, steps=300):
 
 @patch
 def fit(self:PolarQuant, x):
-    "A PolarQuant like this one with codebooks fitted to the angles of `x` (..., dim). ValueError as `encode`."
+    "A PolarQuant like this one with codebooks fitted to the angles of `x` (..., dim). ValueError as `encode`, and for no vector."
     _check_vectors('x', x, self.dim, True)
+    if not x.size: _fail('x', f"of shape {tuple(x.shape)}", "at least one vector")
     angles, _ = polar(self.rotation.apply(x), self.levels)
-    books = [kmeans(np.array(t), c) for t, c in zip(angles, self.centroids)]
+    tops = (2*np.pi, *(np.pi/2,)*(self.levels - 1))                              # float32's π/2 is a little more than π/2
+    books = [kmeans(np.minimum(np.array(t, np.float64), top), c) for t, c, top in zip(angles, self.centroids, tops)]
     return PolarQuant(self.dim, self.levels, self.bits, self.seed, books, self.turn)

@@ -28,8 +28,10 @@ def sketch(dim,               # numbers in a vector
            m,                 # rows
            seed=0,            # the same seed, the same rows, on every machine
            rows='orthogonal'): # or gaussian: independent standard normal numbers
-    "The sketch S (m, dim), float32. Orthogonal rows come in blocks of dim, each a uniformly random turn, of length `row_length(dim)`."
-    for n, x in (('dim', dim), ('m', m)): _check_int(n, x, 1, 2**16)
+    "The sketch S (m, dim), float32. Orthogonal rows come in blocks of dim, each a uniformly random turn, of length `row_length(dim)`. ValueError for an argument out of range."
+    for n, x, lo, hi in (('dim', dim, 1, 2**13), ('m', m, 1, 2**16), ('seed', seed, 0, 2**32 - 1)): _check_int(n, x, lo, hi)
+    _check_one('rows', rows, 'orthogonal', 'gaussian')
+    if m*dim > 2**26: _fail('m', m, f"at most {2**26//dim}: the sketch has m·dim numbers")
     g = np.random.RandomState(seed).standard_normal((-(-m//dim), dim, dim))
     if rows == 'orthogonal':
         Q, R = np.linalg.qr(g)
@@ -101,7 +103,8 @@ def _encoded(codec, x, check):
 
 # %% ../nbs/09_qjl.ipynb #796de227
 def popcount(x):
-    "The number of set bits in each uint32 of `x`"
+    "The number of set bits in each uint32 of `x`. ValueError for another dtype"
+    if not isinstance(x, mx.array) or x.dtype != mx.uint32: _fail('x', f"of {getattr(x, 'dtype', type(x).__name__)}", "an mx.array of uint32")
     x = x - ((x >> 1) & 0x55555555)
     x = (x & 0x33333333) + ((x >> 2) & 0x33333333)
     return (((x + (x >> 4)) & 0x0f0f0f0f)*0x01010101) >> 24
@@ -109,7 +112,8 @@ def popcount(x):
 # %% ../nbs/09_qjl.ipynb #b582a4b0
 def bit_planes(y, planes):
     """Numbers y (..., m) as `planes` rows of signs: (words (..., planes, ceil(m/32)) uint32, step (..., 1) float32), so that
-    y ≈ step·Σ 2^j τ_j with τ_j = ±1, the bits of plane j."""
+    y ≈ step·Σ 2^j τ_j with τ_j = ±1, the bits of plane j. ValueError for `planes` beyond 1 to 8."""
+    _check_int('planes', planes, 1, 8)
     top = 2**planes - 1
     step = mx.maximum(mx.abs(y).max(-1, keepdims=True)/top, 1e-30)
     u = mx.clip(mx.floor((y/step + top + 1)/2), 0, top).astype(mx.uint32)      # y/step is near 2u - top
@@ -121,7 +125,7 @@ def bit_planes(y, planes):
 def bit_scores(self:QJL, q, c, planes=6):
     """`scores` by XOR and popcount on the packed words, the query rounded to `planes` bits (1 to 8):
     (B, Hq, L, N) for `q` (B, Hq, L, dim). ValueError as `scores`, and for `planes` out of range."""
-    _check_int('planes', planes, 1, 8); _check_vectors('q', q, self.dim, False)
+    _check_vectors('q', q, self.dim, False)
     x = self._heads(self._query(q.astype(mx.float32)), self._check_codes(c), 'q')
     w, step = bit_planes(x, planes)                                        # (..., L, planes, W)
     out = 0
@@ -158,7 +162,7 @@ def _lay_out(self:Split, a):
     rest = np.array([np.setdiff1d(np.arange(self.dim), r) for r in np.atleast_2d(a)]).reshape(*a.shape[:-1], -1)
     order = np.concatenate([a, rest], axis=-1)
     self.order, self.undo = mx.array(order), mx.array(np.argsort(order, axis=-1))
-    self.Codes = _pair_codes(self.high.Codes, self.low.Codes)
+    self.Codes = _pair_codes(tuple(f'{part}_{f}' for part in ('high', 'low') for f in getattr(self, part).Codes._fields))
 
 # %% ../nbs/09_qjl.ipynb #abdb15af
 @patch
@@ -169,10 +173,13 @@ def _pick(self:Split, x, order):
     return mx.take_along_axis(x, mx.repeat(order, x.shape[1]//len(order), axis=0)[None, :, None], axis=-1)
 
 @functools.lru_cache(None)
-def _pair_codes(a, b):
-    "A NamedTuple of the fields of two others"
-    names = [f'high_{f}' for f in a._fields] + [f'low_{f}' for f in b._fields]
-    return NamedTuple('SplitCodes', [(n, mx.array) for n in names])
+def _pair_codes(names):
+    "A NamedTuple of these fields"
+    kind = NamedTuple('SplitCodes', [(n, mx.array) for n in names])
+    kind.__reduce__ = lambda c: (_pair, (names, *c))               # a pickle cannot find a type made here: it makes it again
+    return kind
+
+def _pair(names, *arrays): return _pair_codes(names)(*arrays)
 
 # %% ../nbs/09_qjl.ipynb #bd1c0ae2
 @patch
@@ -222,6 +229,8 @@ def _padded(x):
 # %% ../nbs/09_qjl.ipynb #5a2c1b5d
 def outliers(x, n):
     "The `n` channels of `x` (B, H, N, D) with the largest mean square in each head, of tokens that are finite: integers (H, n)"
+    if not isinstance(x, mx.array) or x.ndim != 4: _fail('x', f"a {type(x).__name__} of shape {tuple(getattr(x, 'shape', ()))}", "an mx.array (B, H, N, D)")
+    _check_int('n', n, 1, x.shape[-1])
     x = mx.where(mx.isfinite(x).all(-1, keepdims=True), x.astype(mx.float32), 0.)
     power = mx.square(x).mean(axis=(0, 2))                                        # (H, D)
     return np.sort(np.array(mx.argsort(-power, axis=-1))[:, :n], axis=-1)
@@ -281,8 +290,10 @@ def dense_encode(x,               # vectors (..., D), any float dtype
                   header='', *, rest=False, equal=False, grow=1., **kw):
     """(codes (..., words) uint32, norms (..., 1) float16, rest (..., E) float32) of the turned vectors W x.
     `rest`: also write W x minus what its codes stand for; else that array holds one zero. `equal`: a number on an edge is above it.
-    `grow`: a factor on the lengths."""
+    `grow`: a factor on the lengths. ValueError for shapes that do not meet."""
     (*lead, D), E = x.shape, turn.shape[0]
+    if not x.size or turn.shape[1:] != (D,) or (levels.size, edges.size) != (2**bits, 2**bits - 1):
+        _fail('x, turn, edges, levels', f"of shapes {x.shape}, {turn.shape}, {edges.shape}, {levels.shape}", f"(..., D), (E, D), ({2**bits - 1},), ({2**bits},), with some vector")
     n, W = math.prod(lead), -(-E*bits//32)
     ins = [mx.contiguous(x), turn, edges, levels, _small(mx.int32, D, E, W), _few(mx.float32, grow)]
     out, norms, left = _dense_kernel(make, header, x.dtype)(

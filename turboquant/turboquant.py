@@ -148,12 +148,13 @@ def _back_prod(self:TurboQuant, y): return y[..., :self.dim] + product(y[..., se
 @patch
 def _inner(self:TurboQuant):
     if self.bits in (2.5, 3.5):
+        if self.dim < 16: _fail('dim', self.dim, "at least 16 for half bits: a quarter of the channels is a codec of its own")
         lo, n = int(self.bits), self.dim//4
         try: channels = np.arange(n) if self.channels is None else np.array(self.channels)
         except ValueError: _fail('channels', f'{self.channels!r:.40}', 'numbers, or rows of one length')
         self.channels = None if self.channels is None else channels.tolist()
-        part = lambda d, b, s: TurboQuant(d, b, self.mode, (self.seed + s) % 2**32, self.rows) if b <= 4 else _Five(d, self.mode, self.seed)
-        return Split(part(n, lo + 2, 0), part(self.dim - n, lo, 2), channels)
+        def part(d, b, s): return (TurboQuant(d, b, self.mode, s, self.rows) if b <= 4 else _Five(d, self.mode, s, self.rows))
+        return Split(part(n, lo + 2, self.seed), part(self.dim - n, lo, (self.seed + 2) % 2**32), channels)
     if self.channels is not None: _fail('channels', f"{self.channels!r:.40}", "None: only 2.5 and 3.5 bits tell channels apart")
     return QJL(self.dim, self.dim, (self.seed + 1) % 2**32, self.rows) if self.mode == 'prod' and self.bits == 1 else None
 
@@ -205,9 +206,8 @@ def _encode(self:RotInt4, x):
     y, top = self._query(x), 2**self.bits - 1
     g = y.reshape(*y.shape[:-1], self.dim//self.group_size, self.group_size)
     lo, hi = g.min(-1, keepdims=True), g.max(-1, keepdims=True)
-    b, s = lo.astype(mx.float16), ((hi - lo)/top).astype(mx.float16)
-    step = mx.maximum(s.astype(mx.float32), 1e-7)
-    c = mx.clip(mx.round((g - b.astype(mx.float32))/step), 0, top)
+    b, s = lo.astype(mx.float16), mx.maximum((hi - lo)/top, 2.**-24).astype(mx.float16)       # 2^-24: the least number of float16
+    c = mx.clip(mx.round((g - b.astype(mx.float32))/s.astype(mx.float32)), 0, top)
     return AffineCodes(pack_bits(c.astype(mx.uint32).reshape(y.shape), self.bits), s.squeeze(-1), b.squeeze(-1))
 
 @patch
@@ -217,7 +217,6 @@ def encode(self:RotInt4, x, check=True):
     if check and not all(mx.isfinite(a).all().item() for a in (c.scales, c.biases)):
         _fail('x', "with numbers over 65504 once turned", "numbers that float16 can hold")
     return c
-
 
 # %% ../nbs/10_turboquant.ipynb #2c76784c
 @patch
@@ -245,10 +244,9 @@ def encoder(self:RotInt4):
     const int u = i / {n}, j = i % {n};
     float lo = xs[u * D + j * {g}] * NORM, hi = lo;
     for (int d = 1; d < {g}; d++) {{ const float a = xs[u * D + j * {g} + d] * NORM; lo = a < lo ? a : lo; hi = a > hi ? a : hi; }}
-    const SCALE bias = SCALE(lo), scale = SCALE((hi - lo) / {top}.0f);
-    const float step = metal::max(float(scale), 1e-7f);
+    const SCALE bias = SCALE(lo), scale = SCALE(metal::max((hi - lo) / {top}.0f, 5.9604645e-8f));
     for (int d = 0; d < {g}; d++) {{
-      const float a = (xs[u * D + j * {g} + d] * NORM - float(bias)) / step + 0.5f;
+      const float a = (xs[u * D + j * {g} + d] * NORM - float(bias)) / float(scale) + 0.5f;
       cs[u * FIELDS + j * {g} + d] = a < 0 ? 0 : a > {top} ? {top} : uint(a);
     }}
     if (row0 + u < R) {{ scales[long(row0 + u) * {n} + j] = scale; biases[long(row0 + u) * {n} + j] = bias; }}

@@ -471,6 +471,7 @@ def _seen(L, n, a, b, window, causal):
     here, at = mx.arange(n - L, n)[:, None], mx.arange(a, b)
     return at <= here if window is None else (at <= here) & (at > here - window)
 
+# %% ../nbs/07b_codec.ipynb #50bf2da7
 def _check_real(name, x):
     if not isinstance(x, (int, float, np.integer, np.floating)) or isinstance(x, bool) or not np.isfinite(x): _fail(name, repr(x), "a finite number")
 
@@ -930,6 +931,7 @@ def bench_encode(codec, n=4096, dtype=mx.float32, seconds=.3):
     t = float(np.median(times))
     return EncodeSpeed(n/t, (x.nbytes + codec.nbytes(c))/t/1e9, 1e3*t, n)
 
+# %% ../nbs/07b_codec.ipynb #1c86b721
 def copy_speed(n=2**26, runs=10):
     """The limit: GB/s, read plus written, of a copy of `n` float32 numbers, far more than caches hold, into memory that is there already;
     the best of `runs`. On a GPU by MLX, which keeps freed memory; on a CPU by NumPy, a part for each core."""

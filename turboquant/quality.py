@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['BASE', 'FORMATS', 'Fact', 'CANDIDATES', 'logprobs', 'teacher_forced', 'distance', 'cache_bits', 'at_once', 'compare',
            'row', 'table', 'novel', 'float32_model', 'stored', 'passage', 'ask', 'says', 'compare_facts', 'facts_table',
-           'quality_arguments', 'facts_arguments', 'quality_main', 'facts_main', 'main']
+           'quality_arguments', 'facts_arguments', 'writable', 'quality_main', 'facts_main', 'main']
 
 # %% ../nbs/16a_quality.ipynb #33da9344
-import argparse, json, math, re, sys
+import argparse, functools, json, math, re, sys, tempfile
 from collections import namedtuple
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import numpy as np
 import mlx.core as mx
 from tqdm import tqdm
 from .codec_cache import KINDS as CODECS, least_block, caches as codec_caches
+from .gemma3 import gemma3_folder
 from .generate import context_limit, encode, generate, kv_bytes
 from .lm import KINDS, default_model_path, load, make_prompt_cache
 
@@ -63,6 +64,7 @@ def _makers(formats):
         if not ok and f not in KINDS:
             raise ValueError(f"formats: got {f!r}, wanted one of {', '.join(KINDS)} or a pair (name, model -> cache)")
         name, make = f if ok else (f, lambda m, f=f: at_once(m, f))
+        if name in out: raise ValueError(f'formats: got {name!r} twice, wanted different names; {BASE} is there already')
         out[name] = make
     return out
 
@@ -98,13 +100,13 @@ def compare(model, tokenizer, text, formats=FORMATS, *, tokens=2048, chunk=256, 
 # %% ../nbs/16a_quality.ipynb #c16e025f
 def row(name, chunks, cache, base):
     """One row of the table, a dict: ppl, its `increase` over the unquantised cache in % with its standard error `se`,
-    `kl` in nats, and its mean in the `quarters` of the text, `top1` in %, `bits` per value in use, `allocated` bits per value, `bytes` in use, and `each` position's arrays"""
+    `kl` in nats, and its mean in the `quarters` of the text (none for fewer than four positions), `top1` in %, `bits` per value in use, `allocated` bits per value, `bytes` in use, and `each` position's arrays"""
     nll, kl, same = (np.concatenate(x).astype(float) for x in zip(*chunks))
     d, (used, half) = nll - base, kv_bytes(cache)
     up, n = math.exp(d.mean()), len(d)
     return dict(format=name, ppl=math.exp(nll.mean()), increase=100*(up - 1),
                 se=float(100*up*d.std(ddof=1))/math.sqrt(n) if n > 1 else 0.,
-                kl=float(kl.mean()), quarters=[float(x.mean()) for x in np.array_split(kl, 4)], top1=float(100*same.mean()), bits=cache_bits(cache),
+                kl=float(kl.mean()), quarters=[float(x.mean()) for x in np.array_split(kl, 4)] if n > 3 else [], top1=float(100*same.mean()), bits=cache_bits(cache),
                 allocated=16*sum(c.nbytes for c in cache)/half, bytes=used, positions=n, each=dict(nll=nll, kl=kl, same=same))
 
 # %% ../nbs/16a_quality.ipynb #25e4d502
@@ -141,7 +143,9 @@ def passage(tokenizer, text, begins, tokens=300):
     "The `tokens` tokens of `text` from the words `begins` on, as a text"
     at = text.find(begins)
     if at < 0: raise ValueError(f'begins: got {begins!r}, wanted words of the text')
-    return tokenizer.decode(tokenizer.encode(text[at:at + 8*tokens])[:tokens])
+    ids = tokenizer.encode(text[at:at + 8*tokens])[:tokens]
+    if len(ids) < tokens: raise ValueError(f'tokens: got {tokens}, wanted at most {len(ids)}: the text ends there')
+    return tokenizer.decode(ids)
 
 # %% ../nbs/16a_quality.ipynb #9ad4e5be
 CANDIDATES = [Fact(*l.split(' | ')) for l in """
@@ -192,9 +196,10 @@ def compare_facts(model, tokenizer, text, formats=('int4', 'int4-token'), candid
                   max_tokens=24, progress=True):
     """Ask `candidates` with the unquantised cache until `n` answers hold their key, then those `n` with each of `formats`.
     Returns a row for each question asked: `kept`, `packed` tokens, `answers` and `right`, dicts by format.
-    ValueError for an unknown format, or when fewer than `n` candidates are answered right."""
+    ValueError for an unknown format, an `n` beyond the candidates, or when fewer than `n` of them are answered right."""
     for f in formats:
         if f not in KINDS: raise ValueError(f"formats: got {f!r}, wanted names of {', '.join(KINDS)}")
+    if not 1 <= n <= len(candidates): raise ValueError(f'n: got {n}, wanted 1 to {len(candidates)}, as many as there are candidates')
     rows, kept, one = [], [], lambda f, kv: ask(model, tokenizer, text, f, kv, tokens, max_tokens)
     off = None if progress else True
     with tqdm(total=n*(1 + len(formats)), unit='answer', desc='questions', disable=off) as bar:
@@ -233,7 +238,7 @@ def facts_table(rows):
 
 # %% ../nbs/16a_quality.ipynb #773b1e2d
 def _model_arguments(p):
-    p.add_argument('--model', help='a GGUF file, an mlx-lm folder or a hub repo; SmolLM2-135M-Instruct by default, in float32')
+    p.add_argument('--model', help='a GGUF file, an mlx-lm folder, a hub repo, or gemma-3-270m as chapter 14a installs it; SmolLM2-135M-Instruct by default; in float32')
     p.add_argument('--text', help='a text file; by default data/alice.txt, the novel that comes with the package')
     p.add_argument('--json', help='write the results to this file')
 
@@ -252,11 +257,21 @@ def facts_arguments(p):
     p.add_argument('--n', type=int, default=10, help='how many questions that the unquantised cache answers right')
 
 # %% ../nbs/16a_quality.ipynb #e17b7879
+def writable(path):
+    "`path` as a Path, if a file can be written there; ValueError or OSError if not. Looked at before the work, not after it"
+    p = Path(path).resolve()
+    if p.is_dir() or not p.parent.is_dir(): raise ValueError(f'json: got {path}, wanted a file in a folder that exists')
+    with tempfile.TemporaryFile(dir=p.parent): return p
+
 def _inputs(a):
-    "(model, tokenizer, text) of the arguments"
-    text = Path(a.text).read_text(encoding='utf-8') if a.text else novel()
+    "(model, tokenizer, text) of the arguments; ValueError or OSError also when `a.json` cannot be written"
+    if a.json: writable(a.json)
+    try: text = Path(a.text).read_text(encoding='utf-8') if a.text else novel()
+    except UnicodeDecodeError: raise ValueError(f'text: got {a.text}, wanted a text file in UTF-8') from None
+    if a.model == 'gemma-3-270m' and not Path(a.model).exists(): return *load(gemma3_folder()), text
     return *(load(a.model) if a.model else float32_model()), text
 
+# %% ../nbs/16a_quality.ipynb #6f7986e2
 def _report(a, **kw):
     "Results with what made them, written to `a.json` if asked for"
     from turboquant.bench import info
@@ -264,9 +279,18 @@ def _report(a, **kw):
     said = [Path(x).name if x in (a.json, a.text, a.model) else x for x in sys.argv[1:]]       # no folders of this machine
     out = dict(command=' '.join([name, *said]), model=Path(a.model or default_model_path()).name,
                text=Path(a.text).name if a.text else 'data/alice.txt', info=info(), **kw)
-    if a.json: Path(a.json).write_text(json.dumps(out, indent=1, ensure_ascii=False) + '\n', encoding='utf-8')
+    if a.json: writable(a.json).write_text(json.dumps(out, indent=1, ensure_ascii=False) + '\n', encoding='utf-8')
+
+def _plainly(run):
+    "`run`, which says in a line what is wrong with its arguments and ends the program"
+    @functools.wraps(run)
+    def f(a):
+        try: run(a)
+        except (ValueError, OSError) as e: sys.exit(str(e))
+    return f
 
 # %% ../nbs/16a_quality.ipynb #033104f2
+@_plainly
 def quality_main(a):
     "turboquant-bench quality"
     model, tokenizer, text = _inputs(a)
@@ -274,6 +298,7 @@ def quality_main(a):
     print(table(rows))
     _report(a, tokens=a.tokens, chunk=a.chunk, rows=[{k: v for k, v in r.items() if k != 'each'} for r in rows])
 
+@_plainly
 def facts_main(a):
     "turboquant-bench facts"
     model, tokenizer, text = _inputs(a)
@@ -290,8 +315,7 @@ def main(argv=None):
                                  ('facts', facts_arguments, facts_main, 'short questions after long passages')):
         q = sub.add_parser(name, help=what); add(q); q.set_defaults(run=run)
     a = p.parse_args(argv)
-    try: a.run(a)
-    except (ValueError, OSError) as e: sys.exit(str(e))
+    a.run(a)
 
 # %% ../nbs/16a_quality.ipynb #504e8bfd
 if __name__ == '__main__' and '__file__' in globals(): main()

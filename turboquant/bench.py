@@ -21,6 +21,7 @@ from .core import backend, sdpa_int4
 from .backends import cpu_flags, cpu_text, cpu_threads
 from .simulator import compile_cpp
 from .packing import Packed, pack, unpack
+from .cuda import gpu_seconds
 
 # %% ../nbs/16_benchmarks.ipynb #462b0a21
 def side_by_side(fns, rounds=7, warmup=2, seconds=20):
@@ -221,7 +222,13 @@ def _turns(cases, fp16, rounds):
     each = [candidates(x, fp16) for x in cases]
     if mx.default_device() == mx.cpu: return side_by_side(each[0], rounds)
     n = len(each)
-    return queued({w: (lambda i, w=w: each[i % n][w]()) for w in each[0]}, rounds=rounds)
+    return queued({w: (lambda i, w=w: each[i % n][w]()) for w in each[0]}, 64 if must_read(cases[0]) < 3.5e8 else 20, rounds)
+
+def _gpu_times(cases):
+    "Seconds of a GPU's own clock for ours and for MLX's attention in 16 bits, cases in turn; {} where nothing can read that clock"
+    each = [candidates(x) for x in cases]
+    took = {w: gpu_seconds(lambda i: each[i % len(each)][w]()) for w in list(each[0])[:2]}
+    return {w: t for w, t in took.items() if t}
 
 def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=False, rounds=7, torch=None):
     """One row of the table: every candidate's seconds at a shape of `SHAPES`, and the limit.
@@ -232,6 +239,7 @@ def measure(shape, N, dtype=mx.float32, L=1, k_axis=-2, bandwidth=None, fp16=Fal
     took, read, name = _turns(cases, fp16, rounds), must_read(cases[0]), str(dtype)[9:]
     row = dict(shape=shape, Hkv=Hkv, G=G, D=D, N=N, L=L, dtype=name, k_axis=k_axis, seconds=took,
                bytes=read, limit=read / bandwidth if bandwidth else None)
+    if backend() == 'cuda': row['gpu'] = _gpu_times(cases)
     if torch and not torch.error:
         cases = None; mx.clear_cache()                                              # room for the other process
         row['torch'] = x = torch.row(Hkv, G, D, N, L, name, rounds=rounds)
@@ -249,6 +257,8 @@ def show(row):
         note = f"{t / ours:9.1f}x" if n != 'sdpa_int4' else f"   {row['bytes'] / t / 1e9:.1f} GB/s"
         if n == 'sdpa_int4' and limit: note += f", {100 * limit / t:.0f} % of the read limit"
         print(f"  {n:22}{t * 1e3:10.3f} ms{note}")
+    for n, t in row.get('gpu', {}).items():
+        print(f"  {n:22}{t * 1e3:10.3f} ms    by the GPU's own clock" + (f", {100 * limit / t:.0f} % of the read limit" if n == 'sdpa_int4' and limit else ''))
 
 # %% ../nbs/16_benchmarks.ipynb #533c1de6
 def binds(row):
@@ -265,17 +275,24 @@ def _floor(shape, dtype, L, k_axis):
     return took[0]
 
 # %% ../nbs/16_benchmarks.ipynb #4d6c1799
+def _gpu_columns(r):
+    "GPU us, % of limit, graph / GPU of a row"
+    g, graph = r.get('gpu', {}).get('sdpa_int4'), r['seconds'].get('torch, CUDA graph')
+    return (f'{1e6*g:.1f}', f"{100*r['limit']/g:.0f}" if r['limit'] else '-', f'{graph/g:.2f}' if graph else '-') if g else '-' * 3
+
 def table(rows):
-    "The lines of a table of rows of `measure`: microseconds, GB/s, share of the limit, what binds, and every other way / ours"
+    """The lines of a table of rows of `measure`: microseconds, GB/s, share of the limit, what binds, every other way / ours; and where a GPU's own
+    clock was read, its microseconds for ours and their share, and PyTorch replayed from a graph / these"""
     others = list(dict.fromkeys(n for r in rows for n in r['seconds'] if n != 'sdpa_int4'))
-    head = ['shape', 'N', 'axis', 'us', 'GB/s', '% of limit', 'binds', *(f'{n} /' for n in others)]
+    gpu = any(r.get('gpu') for r in rows)
+    head = ['shape', 'N', 'axis', 'us', 'GB/s', '% of limit', 'binds', *(f'{n} /' for n in others), *(['GPU us', '% of limit', 'graph / GPU'] if gpu else ())]
     body = []
     for r in rows:
         t = r['seconds']['sdpa_int4']
         share = f"{100*r['limit']/t:.0f}" if r['limit'] else '-'
         ratios = [f"{r['seconds'][n]/t:.2f}" if n in r['seconds'] else '-' for n in others]
         body.append([f"{r['Hkv']}x{r['G']}x{r['D']}", str(r['N']), str(r['k_axis']), f'{1e6*t:.1f}', f"{r['bytes']/t/1e9:.1f}",
-                     share, binds(r), *ratios])
+                     share, binds(r), *ratios, *(_gpu_columns(r) if gpu else ())])
     wide = [max(map(len, column)) for column in zip(head, *body)]
     return ['  '.join(x.rjust(w) for x, w in zip(line, wide)) for line in (head, *body)]
 

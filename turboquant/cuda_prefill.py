@@ -6,15 +6,16 @@
 __all__ = ['FLASH_COMMON', 'FLASH_WORDS', 'FLASH_PLACE', 'FLASH_UNPACK', 'FLASH_EXACT', 'FLASH_SETUP', 'FLASH_PRODUCE',
            'FLASH_REGISTERS', 'FLASH_QUERIES', 'FLASH_SOFTMAX', 'FLASH_LOOP', 'FLASH_OUT', 'FLASH_PARTS',
            'FLASH_HOPPER', 'prefill_work', 'wgmma', 'settle', 'flash_header', 'flash_body', 'flash_shared',
-           'flash_fits', 'flash_plan', 'flash_flags', 'sdpa_flash', 'has_wgmma', 'sdpa_cuda_any', 'bench_chunk', 'main']
+           'flash_fits', 'flash_plan', 'by_head', 'flash_flags', 'flash_ready', 'sdpa_flash', 'has_wgmma',
+           'sdpa_cuda_any', 'bench_chunk', 'main']
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #e9b67ac6
 import argparse, functools, hashlib, json, re, sys, time, warnings
 import mlx.core as mx
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #8f4ecf4a
-from .core import BACKENDS, _INPUTS, _inputs, _small, _types, check, merge_launch, once, sdpa_ops
-from .cuda import CUDA_PRELUDE, lean_kernel
+from .core import BACKENDS, _INPUTS, _arrays, _numbers, _small, _types, check, merge_launch, once, sdpa_ops
+from .cuda import CUDA_PRELUDE, gpu_seconds, lean_kernel
 from .packing import pack, unpack
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #00418eda
@@ -232,8 +233,8 @@ FLASH_SETUP = r"""
   constexpr int NS = 64 / WGD, DW = DV / WGD;                           // keys scored by a warpgroup, dims it sums
   const int HKV = dims[1], G = dims[2], L = dims[3], N = dims[4], F = dims[5], R = dims[6], window = dims[7], splits = dims[8];
   const int tid = threadIdx.x, lane = tid % 32, g = lane / 4, t = lane % 4;
-  const int b = blockIdx.y / HKV, hk = blockIdx.y % HKV, split = blockIdx.z;
-  const int row0 = (gridDim.x - 1 - blockIdx.x) * ROWS, rows = G * L;   // row = query * G + head of the group; the longest first
+  const int split = blockIdx.z, of = BY_HEAD ? blockIdx.y : blockIdx.x, b = of / HKV, hk = of % HKV;
+  const int row0 = (BY_HEAD ? gridDim.x - 1 - blockIdx.x : gridDim.y - 1 - blockIdx.y) * ROWS, rows = G * L;   // row = query * G + head of the group; the longest first
   PART(k_codes) PART(k_scales) PART(k_biases) PART(v_codes) PART(v_scales) PART(v_biases)
 
   extern __shared__ __align__(1024) float4 shared[];
@@ -316,16 +317,21 @@ FLASH_QUERIES = r"""
   const int mine = rw + tid / 32 % 4 * 16 + g;                                       // this lane's rows: mine, mine + 8
   const float scale = params[0], softcap = params[1];
   const bool whole_q = aligned16(q);
-  for (int x = tid; x < ROWS * (DK / 8); x += CONS) {
-    const int r = x / (DK / 8), c = x % (DK / 8), row = row0 + r;
-    const auto* from = q + ((long(b) * HKV * G + hk * G + row % G) * L + row / G) * DK + 8 * c;
-    uint4 v = make_uint4(0, 0, 0, 0);
-    if (row < rows) {
-      v = crossed(eight(from, 1, whole_q));
-      v = make_uint4(as_halves(v.x, QT()), as_halves(v.y, QT()), as_halves(v.z, QT()), as_halves(v.w, QT()));
+  constexpr int TURNS = ROWS * (DK / 8) / CONS, AT_ONCE = TURNS < 8 ? TURNS : 8;
+  auto chunk = [&](int x) {                                                          // chunk x of the queries; rows past the end: the last
+    const int row = min(row0 + x / (DK / 8), rows - 1);
+    return q + ((long(b) * HKV * G + hk * G + row % G) * L + row / G) * DK + x % (DK / 8) * 8;
+  };
+  for (int y = 0; y < TURNS; y += AT_ONCE) {                                         // eight reads are under way at a time
+    uint4 v[AT_ONCE];
+    if (whole_q) UNROLL for (int i = 0; i < AT_ONCE; i++) v[i] = *reinterpret_cast<const uint4*>(chunk(tid + (y + i) * CONS));
+    else UNROLL for (int i = 0; i < AT_ONCE; i++) v[i] = eight(chunk(tid + (y + i) * CONS), 1, false);
+    UNROLL for (int i = 0; i < AT_ONCE; i++) {
+      const int x = tid + (y + i) * CONS;
+      const uint4 z = crossed(v[i]); const uint sign = scale < 0 ? 0x80008000u : 0, in_use = row0 + x / (DK / 8) < rows ? ~0u : 0;
+      *reinterpret_cast<uint4*>(qs + place(ROWS, x / (DK / 8), x % (DK / 8))) =
+        make_uint4((as_halves(z.x, QT()) ^ sign) & in_use, (as_halves(z.y, QT()) ^ sign) & in_use, (as_halves(z.z, QT()) ^ sign) & in_use, (as_halves(z.w, QT()) ^ sign) & in_use);
     }
-    const uint sign = scale < 0 ? 0x80008000u : 0;
-    *reinterpret_cast<uint4*>(qs + place(ROWS, r, c)) = make_uint4(v.x ^ sign, v.y ^ sign, v.z ^ sign, v.w ^ sign);
   }
   PUBLISH
   meet(PAIR, CONS);
@@ -546,13 +552,17 @@ def flash_plan(c, sms=132):
     most = 2**25 // (4 * c.B * c.Hq * c.L * (c.Dv + 2))
     return tiles, max(1, min(sms // (tiles * c.B * c.Hkv), keys // 512, most))
 
+def by_head(c):
+    "Shall a `Call`'s blocks come head after head? Else the longest of all heads come first"
+    return c.Dk <= 128 and not c.window and c.N > 12 * c.L
+
 # %% ../nbs/07a_nvidia_prefill.ipynb #fe0ec32c
 def flash_flags(c):
     "The constants of the text for a `Call`"
     one, mask = (1 if c.Dk == 512 else 2), 0 if c.mask is None else 1 if c.mask.dtype == mx.bool_ else 2
     return dict(DK=c.Dk, DV=c.Dv, KBITS=c.bits[0], VBITS=c.bits[1], KG=c.groups[0], VG=c.groups[1], KAXIS=-c.k.axis, VAXIS=-c.v.axis,
                 ROWS=64 * one, KS=one, VS=one, KBOXED=3 - one, RING=int(c.ring), PER_ROW=int(c.per_row), CAUSAL=int(c.causal),
-                WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, SINKS=int(c.sinks is not None),
+                WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, SINKS=int(c.sinks is not None), BY_HEAD=int(by_head(c)),
                 KT=c.k.scales.dtype, VT=c.v.scales.dtype, QT=c.q.dtype)
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #854b0974
@@ -565,16 +575,27 @@ def _flash_kernel(D, parts, types, shared):
                                source=body, header=header, ensure_row_contiguous=False, shared_memory=shared)
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #7a50caf0
+def _sinks(c): return _small(mx.float32, 0.) if c.sinks is None else c.sinks
+
+def _flash_grid(c, tiles, splits, threads=1):
+    heads = c.B * c.Hkv
+    return (tiles * threads, heads, splits) if by_head(c) else (heads * threads, tiles, splits)
+
+def flash_ready(c, sms=132):
+    "All of a launch for a `Call` but its arrays: the kernel, its numbers, the splits, and the launch's sizes as keywords"
+    (tiles, splits), P = flash_plan(c, sms), c.B * c.Hq * c.L
+    ins, numbers = _arrays(c), _numbers(c, splits)
+    kernel = _flash_kernel(c.Dk, splits > 1, _types(*ins, *numbers, *[_sinks(c)] * (splits == 1)), flash_shared(c.Dk, c.bits))
+    outs = [(P, splits), (P, splits), (P, splits, c.Dv)] if splits > 1 else [(c.B, c.Hq, c.L, c.Dv)]
+    return kernel, numbers, splits, dict(template=tuple(flash_flags(c).items()), grid=_flash_grid(c, tiles, splits, 384), threadgroup=(384, 1, 1),
+                                         output_shapes=outs, output_dtypes=[mx.float32] * 3 if splits > 1 else [c.q.dtype])
+
 def sdpa_flash(c, sms=132):
     "A `Call` with `flash_fits(c)` on a Hopper GPU: one launch, or with splits two"
-    (tiles, splits), P = flash_plan(c, sms), c.B * c.Hq * c.L
-    ins = _inputs(c, splits)
-    if splits == 1: ins.append(_small(mx.float32, 0.) if c.sinks is None else c.sinks)
-    kernel = _flash_kernel(c.Dk, splits > 1, _types(*ins), flash_shared(c.Dk, c.bits))
-    go = functools.partial(kernel, inputs=ins, template=list(flash_flags(c).items()), grid=(tiles * 384, c.B * c.Hkv, splits), threadgroup=(384, 1, 1))
-    if splits == 1: return go(output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype])[0]
-    parts = go(output_shapes=[(P, splits), (P, splits), (P, splits, c.Dv)], output_dtypes=[mx.float32] * 3)
-    return merge_launch(c, parts, lean_kernel, CUDA_PRELUDE)
+    kernel, numbers, splits, sizes = once(c, flash_ready, sms)
+    if c.live: numbers = c.live(_numbers, splits)
+    made = kernel(inputs=[*_arrays(c), *numbers, *[_sinks(c)] * (splits == 1)], **sizes)
+    return made[0] if splits == 1 else merge_launch(c, made, lean_kernel, CUDA_PRELUDE)
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #df8c7a78
 @functools.lru_cache(None)
@@ -637,7 +658,8 @@ def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True, calls=
         ways |= {'MLX SDPA': lambda: f(q, *dense), 'dequantise + SDPA': lambda: f(q, *(unpack(p, dtype=mx.float16) for p in (kp, vp)))}
     work, out = prefill_work(L, N, Hkv * G, D, window or 0), {}
     for n, g in ways.items():
-        r = _queued(g, calls if n == 'ours' else min(3, calls), rounds); out[n] = r | dict(tflops=work / r['seconds'] / 1e12)
+        r = _queued(g, calls if n == 'ours' else min(3, calls), rounds); own = gpu_seconds(lambda i: g(), 6)
+        out[n] = r | dict(tflops=work / r['seconds'] / 1e12) | (dict(gpu=own) if own else {})
     return out
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #13f5fac4
@@ -663,7 +685,7 @@ def main(argv=None):
         for N in a.N:
             ways = bench_chunk(*map(int, shape.split('x')), N, a.L, a.window, a.rounds, not a.only_ours, a.calls)
             rows.append(dict(shape=shape, N=N, L=a.L, window=a.window, ways=ways))
-            print(shape, N, {n: f"{r['seconds'] * 1e6:.0f} us ({r['describe'] * 1e6:.0f} to describe), {r['tflops']:.0f} TFLOP/s, {r['temporaries'] / 2**20:.0f} MiB" for n, r in ways.items()}, flush=True)
+            print(shape, N, {n: f"{r['seconds'] * 1e6:.0f} us ({r['describe'] * 1e6:.0f} to describe{', the GPU ' + format(r['gpu'] * 1e6, '.0f') if 'gpu' in r else ''}), {r['tflops']:.0f} TFLOP/s, {r['temporaries'] / 2**20:.0f} MiB" for n, r in ways.items()}, flush=True)
     if a.json:
         about = dict(command=' '.join(['python -m turboquant.cuda_prefill', *(sys.argv[1:] if argv is None else argv)]), device=getattr(mx, 'device_info', dict)().get('device_name'), mlx=mx.__version__)
         with open(a.json, 'w') as f: json.dump(about | dict(calls=a.calls, rounds=a.rounds, rows=rows), f, indent=1)

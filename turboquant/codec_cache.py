@@ -878,14 +878,16 @@ def append_on_gpu(net, idle, cache, busy=_busy):
     """What appending takes of the GPU's time within a decode step, in milliseconds: dict(write: a token that waits, block: what the encoding of a block adds, once in `g`
     tokens, append: the mean of both, busy: all of a step). `net` and `idle`: recorders of one model, the latter for steps that append nothing. On NVIDIA, with torch."""
     from turboquant.recorded import _left
-    step, was = lambda m: lambda y: mx.argmax(m(y, cache=cache)[:, -1:], -1), None
-    _aligned(net, cache); wait = busy(step(net), 8)
-    try:
+    step = lambda m: lambda y: mx.argmax(m(y, cache=cache)[:, -1:], -1)
+    def frozen():
         was = note(*(p for c in cache for p in c._parts()))
-        with _writing_nothing(): frozen = busy(step(idle), 8)
-    finally: undo(was)
+        try:
+            with _writing_nothing(): return busy(step(idle), 8)
+        finally: undo(was)
+    _aligned(net, cache)
+    before, wait, after = frozen(), busy(step(net), 8), frozen()                 # as many tokens wait on average with and without
     while min(map(_left, cache)): mx.eval(step(net)(mx.array([[7]])))
-    write, block = wait - frozen, 2*(busy(step(net), 2) - wait)
+    write, block = wait - (before + after)/2, 2*(busy(step(net), 2) - wait)
     return dict(write=write, block=block, append=write + block/cache[0].g, busy=wait)
 
 # %% ../nbs/11a_codec_cache.ipynb #48ade209

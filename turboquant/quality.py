@@ -258,10 +258,12 @@ def facts_arguments(p):
 
 # %% ../nbs/16a_quality.ipynb #e17b7879
 def writable(path):
-    "`path` as a Path, if a file can be written there; ValueError or OSError if not. Looked at before the work, not after it"
+    "`path` as a Path, if a file can be written there; ValueError if not. Looked at before the work, not after it"
     p = Path(path).resolve()
     if p.is_dir() or not p.parent.is_dir(): raise ValueError(f'json: got {path}, wanted a file in a folder that exists')
-    with tempfile.TemporaryFile(dir=p.parent): return p
+    try:
+        with tempfile.TemporaryFile(dir=p.parent): return p
+    except OSError as e: raise ValueError(f'json: got {path}, wanted a file that can be written: {e.strerror}') from None
 
 def _inputs(a):
     "(model, tokenizer, text) of the arguments; ValueError or OSError also when `a.json` cannot be written"

@@ -233,8 +233,8 @@ FLASH_SETUP = r"""
   constexpr int NS = 64 / WGD, DW = DV / WGD;                           // keys scored by a warpgroup, dims it sums
   const int HKV = dims[1], G = dims[2], L = dims[3], N = dims[4], F = dims[5], R = dims[6], window = dims[7], splits = dims[8];
   const int tid = threadIdx.x, lane = tid % 32, g = lane / 4, t = lane % 4;
-  const int split = blockIdx.z, of = BY_HEAD ? blockIdx.y : blockIdx.x, b = of / HKV, hk = of % HKV;
-  const int row0 = (BY_HEAD ? gridDim.x - 1 - blockIdx.x : gridDim.y - 1 - blockIdx.y) * ROWS, rows = G * L;   // row = query * G + head of the group; the longest first
+  const int b = blockIdx.HEAD / HKV, hk = blockIdx.HEAD % HKV, split = blockIdx.z;             // HEAD, TILE: x and y, or y and x
+  const int row0 = (gridDim.TILE - 1 - blockIdx.TILE) * ROWS, rows = G * L;   // row = query * G + head of the group; the longest first
   PART(k_codes) PART(k_scales) PART(k_biases) PART(v_codes) PART(v_scales) PART(v_biases)
 
   extern __shared__ __align__(1024) float4 shared[];
@@ -523,10 +523,11 @@ def flash_header(D):
 # %% ../nbs/07a_nvidia_prefill.ipynb #a7b975c4
 _STRIDED = _INPUTS[1:12]
 
-def flash_body(parts=False):
-    "The body of the prefill text; `parts`: it ends with states instead of the output"
+def flash_body(parts=False, by_head=False):
+    "The body of the prefill text; `parts`: it ends with states instead of the output; `by_head`: blocks count through the tiles of a head first"
+    setup = FLASH_SETUP.replace('.HEAD', '.y' if by_head else '.x').replace('.TILE', '.x' if by_head else '.y')
     names = '  // ' + ' '.join(n + '_strides' for n in _STRIDED) + '\n'              # MLX passes the strides that are named
-    return names + FLASH_SETUP + FLASH_PRODUCE + FLASH_QUERIES + FLASH_LOOP + (FLASH_PARTS if parts else FLASH_OUT)
+    return names + setup + FLASH_PRODUCE + FLASH_QUERIES + FLASH_LOOP + (FLASH_PARTS if parts else FLASH_OUT)
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #cadb5e8c
 def _one(axis, bits): return axis in (-1, -2) and bits in (4, 8)
@@ -562,13 +563,13 @@ def flash_flags(c):
     one, mask = (1 if c.Dk == 512 else 2), 0 if c.mask is None else 1 if c.mask.dtype == mx.bool_ else 2
     return dict(DK=c.Dk, DV=c.Dv, KBITS=c.bits[0], VBITS=c.bits[1], KG=c.groups[0], VG=c.groups[1], KAXIS=-c.k.axis, VAXIS=-c.v.axis,
                 ROWS=64 * one, KS=one, VS=one, KBOXED=3 - one, RING=int(c.ring), PER_ROW=int(c.per_row), CAUSAL=int(c.causal),
-                WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, SINKS=int(c.sinks is not None), BY_HEAD=int(by_head(c)),
+                WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, SINKS=int(c.sinks is not None),
                 KT=c.k.scales.dtype, VT=c.v.scales.dtype, QT=c.q.dtype)
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #854b0974
 @functools.lru_cache(None)
-def _flash_kernel(D, parts, types, shared):
-    header, body = flash_header(D), flash_body(parts)
+def _flash_kernel(D, parts, by_head, types, shared):
+    header, body = flash_header(D), flash_body(parts, by_head)
     h = hashlib.sha256((header + body + types + str(shared)).encode()).hexdigest()[:12]     # MLX caches by name, in files
     ins, outs = (_INPUTS, ('part_m', 'part_l', 'part_o')) if parts else ((*_INPUTS, 'sinks'), ('out',))
     return lean_kernel(name=f'flash_{h}', input_names=list(ins), output_names=list(outs),
@@ -585,7 +586,7 @@ def flash_ready(c, sms=132):
     "All of a launch for a `Call` but its arrays: the kernel, its numbers, the splits, and the launch's sizes as keywords"
     (tiles, splits), P = flash_plan(c, sms), c.B * c.Hq * c.L
     ins, numbers = _arrays(c), _numbers(c, splits)
-    kernel = _flash_kernel(c.Dk, splits > 1, _types(*ins, *numbers, *[_sinks(c)] * (splits == 1)), flash_shared(c.Dk, c.bits))
+    kernel = _flash_kernel(c.Dk, splits > 1, by_head(c), _types(*ins, *numbers, *[_sinks(c)] * (splits == 1)), flash_shared(c.Dk, c.bits))
     outs = [(P, splits), (P, splits), (P, splits, c.Dv)] if splits > 1 else [(c.B, c.Hq, c.L, c.Dv)]
     return kernel, numbers, splits, dict(template=tuple(flash_flags(c).items()), grid=_flash_grid(c, tiles, splits, 384), threadgroup=(384, 1, 1),
                                          output_shapes=outs, output_dtypes=[mx.float32] * 3 if splits > 1 else [c.q.dtype])

@@ -678,7 +678,7 @@ def _sliding(conf, N, kinds, n, rounds):
     return dict(context=N, runs={kv: [t/n for t in ts] for kv, ts in runs.items()}, gpu_ms=gpu, gb={kv: sum(x.nbytes for x in c)/1e9 for kv, c in live.items()})
 
 # %% ../nbs/15_experiments.ipynb #63a84d16
-def speedrows_run(small=False, contexts=(786, 8192), n=16, rounds=5, passes=(*range(1, 10), 12, 16), halves=(786, 8192, 65536), kinds=('fp16', 'int4', 'auto', 'int8')):
+def speedrows_run(small=False, contexts=(786, 8192), n=8, rounds=5, passes=(*range(1, 10), 12, 16), halves=(786, 8192, 65536), kinds=('fp16', 'int4', 'auto', 'int8')):
     """The speed rows on MLX's device with random 4-bit weights, rounds in turns: Gemma 4 31B's `passes` over so many tokens and `waiting` by each way of `greedy` at each
     of `contexts`; `intermediates` of attention over `halves` keys; `formats`, a token of Gemma 3 12B over each of `kinds`. `small`: small models of the kind"""
     model = runners(small=small)[0]

@@ -271,7 +271,7 @@ def binds(row):
 def _floor(shape, dtype, L, k_axis):
     "Seconds of a call on 64 keys: what starting costs"
     c = case(*SHAPES[shape], 64, L, dtype, k_axis); f = candidates(c)['sdpa_int4']
-    took = side_by_side({0: f}, 21) if mx.default_device() == mx.cpu else queued({0: lambda i: f()})
+    took = side_by_side({0: f}, 21) if mx.default_device() == mx.cpu else queued({0: lambda i: f()}, 64)      # as many as `_turns`
     return took[0]
 
 # %% ../nbs/16_benchmarks.ipynb #4d6c1799

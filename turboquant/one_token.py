@@ -423,7 +423,7 @@ def _made(K, N, dtype, seed=0):
     "A quantised layer of random weights"
     l = nn.QuantizedLinear(K, N, bias=False, group_size=64, bits=4)
     k = mx.random.split(mx.random.key(seed), 3)
-    l.weight, l.scales = mx.random.randint(-2**31, 2**31 - 1, l.weight.shape, key=k[0]).view(mx.uint32), (.5 + mx.random.uniform(shape=l.scales.shape, key=k[1])).astype(dtype)
+    l.weight, l.scales = mx.random.randint(0, 256, (N, K//2), key=k[0]).astype(mx.uint8).view(mx.uint32), (.5 + mx.random.uniform(shape=l.scales.shape, key=k[1])).astype(dtype)
     l.biases = (l.scales*(-7.5 + mx.random.normal(l.scales.shape, key=k[2]))).astype(dtype); mx.eval(l.parameters())
     return l
 
@@ -445,9 +445,10 @@ def check_products(cases=None):
     import numpy as np
     err = lambda got, want: float((np.abs(got - want).max(1)/np.abs(want).max(1)).max())
     for dtype, M, K, ns, two, normed in CHECKED if cases is None else cases:
-        layers, x = [_made(K, n, dtype, i) for i, n in enumerate(ns)], mx.random.normal((1, M, K))*mx.array([(.1, 3, 1e-3, .5)[i % 4] for i in range(M)])[:, None]
-        x, w = x.astype(dtype), (1 + .1*mx.random.normal((K,))).astype(dtype) if normed else None
-        xn, rows = _normed(x, w, 1e-6), [mx.random.randint(0, n, (64,)) for n in ns]
+        layers, key, small = [_made(K, n, dtype, i) for i, n in enumerate(ns)], mx.random.split(mx.random.key(K + M), 2 + len(ns)), 2**-4 if two and dtype == mx.float16 else 1
+        x = mx.random.normal((1, M, K), key=key[0])*mx.array([(.1, 3, 1e-3, .5)[i % 4]*(1 if normed else small) for i in range(M)])[:, None]
+        x, w = x.astype(dtype), (small*(1 + .1*mx.random.normal((K,), key=key[1]))).astype(dtype) if normed else None    # `small`: the product of two has to fit in float16
+        xn, rows = _normed(x, w, 1e-6), [mx.random.randint(0, n, (64,), key=k) for n, k in zip(ns, key[2:])]
         rows = [rows[0]]*len(ns) if two else rows
         want, ours, theirs = [_exact(l, xn, r) for l, r in zip(layers, rows)], gated(x, *layers, w) if two else linear(x, layers, w), [l(xn) for l in layers]
         if two: rows, want, ours, theirs = rows[:1], [.5*want[0]*(1 + np.tanh((2/np.pi)**.5*(want[0] + .044715*want[0]**3)))*want[1]], [ours], [geglu(*theirs)]

@@ -735,7 +735,7 @@ def _parser(prog, about, max_tokens):
                    help='an mlx-lm folder, a hub repo id or a GGUF file (default: the embedded SmolLM2-135M-Instruct)')
     p.add_argument('--kv', choices=KV_FORMATS, default='int4', 
                    help='format of the KV cache. auto: int4, or in a model with sliding layers 7 and 6 bits for these, 4 and 3 for the others; int4, int4-token, k8v4, mixed (half of the tensors in 8 bits), int8, int3: groups with a scale; fp16: 16 bits; the others are '
-                        'codecs that turn vectors first: rot-int4, polar (PolarQuant), turbo… (TurboQuant, bits a number), qjl (1-bit keys)')
+                        'codecs that turn vectors first: rot-int4, polar (PolarQuant), turbo… (TurboQuant, bits a number), qjl (keys by signs, 4 bits a number)')
     p.add_argument('--prompt', default=argparse.SUPPRESS,
                    help='answer this once and leave (default: what is piped in, if anything is)')
     p.add_argument('--system', help='system message', default=argparse.SUPPRESS)

@@ -10,7 +10,7 @@ __all__ = ['KINDS', 'BESIDE_SCORES', 'BESIDE_SUMS', 'BLOCK', 'MORE', 'GEMMA4_31B
            'append_on_gpu', 'step_row', 'append_run', 'main']
 
 # %% ../nbs/11a_codec_cache.ipynb #1bb8d0d5
-import argparse, copy, functools, importlib.util, json, time, weakref
+import argparse, copy, functools, json, time, weakref
 from contextlib import contextmanager
 import numpy as np
 import turboquant.codec
@@ -23,7 +23,8 @@ from mlx.utils import tree_map
 # %% ../nbs/11a_codec_cache.ipynb #93264ef1
 from .channel import Channel
 from .codec import Codec, attend_state, cut, precise, product, state_ops, tokens, tokens_a_row, _head, _met
-from .core import FLOATS, backend, _few, _kernel, _small, _types
+from .core import FLOATS, _few, _kernel, _small, _types
+from .cuda import gpu_clock
 from .kv_cache import MANY, Causal, PackedKeys, PackedKVCache, PackedValues, note, undo, whole, written, _again, _fail, _half, _up
 from .online_softmax import M0, State, finish, merge
 from .polarquant import PolarQuant
@@ -907,7 +908,7 @@ def step_row(kind, context=4096, tokens=64, runs=3, small=False):
         steps = net.steps[:]
         took.append([1e3*x for x in decode(net, cache, tokens)])
     mid = lambda x: float(np.median(x[2:]))                                                   # the first two of each compile
-    gpu = dict(gpu=append_on_gpu(net, idle, cache)) if frozen and backend() == 'cuda' and importlib.util.find_spec('torch') else {}
+    gpu = dict(gpu=append_on_gpu(net, idle, cache)) if frozen and gpu_clock() else {}
     row = dict(kind=kind, context=context, ms=mid([t[0] for t in took]), runs=[t[0] for t in took[2:]], frozen=mid(frozen) if frozen else None, frozen_runs=frozen[2:],
                host=mid([t[1] + t[2] for t in took]), steps=[b - a for a, b in zip(steps, net.steps)], idle_steps=idle.steps[:], why=net.why or idle.why,
                told=1e3*decode(model, cache, 16)[0], gb=sum(c.nbytes for c in cache)/1e9, **gpu)

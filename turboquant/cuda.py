@@ -6,7 +6,8 @@
 __all__ = ['CUDA_PRELUDE', 'MMA_COMMON', 'MMA_WARP', 'MMA_WORDS', 'MMA_HEADER', 'MMA_PLACE', 'MMA_COPY', 'MMA_SETUP', 'MMA_FETCH',
            'MMA_QUERIES', 'MMA_FRAGMENTS', 'MMA_EXACT', 'MMA_TILES', 'MMA_SCORES_2', 'MMA_SCORES_1', 'MMA_SOFTMAX',
            'MMA_VALUES', 'MMA_GATHER', 'MMA_PARTS', 'MMA_LAST', 'MMA_MERGE', 'mma_fits', 'mma_plan', 'mma_source',
-           'lean_kernel', 'mma_flags', 'mma_dims', 'mma_inputs', 'mma_ready', 'sdpa_mma', 'sdpa_cuda', 'gpu_seconds']
+           'lean_kernel', 'mma_flags', 'mma_dims', 'mma_inputs', 'mma_ready', 'sdpa_mma', 'sdpa_cuda', 'gpu_clock',
+           'gpu_seconds']
 
 # %% ../nbs/06b_nvidia.ipynb #8040d797
 import functools, hashlib, os, statistics, struct
@@ -794,12 +795,18 @@ def sdpa_cuda(c):
 BACKENDS['cuda'] = sdpa_cuda
 
 # %% ../nbs/06b_nvidia.ipynb #fbacd35f
+def gpu_clock():
+    "Can PyTorch's profiler read the clock of an NVIDIA GPU that MLX computes on?"
+    if mx.default_device() == mx.cpu or not mx.cuda.is_available(): return False
+    try: import torch
+    except (ImportError, OSError): return False
+    return torch.cuda.is_available()
+
 def gpu_seconds(f, n=12):
     """Seconds that an NVIDIA GPU itself computes for f(i), the median of each kernel over i < `n`, without the host: PyTorch's profiler sees MLX's
     kernels, too. None where PyTorch or the GPU is missing."""
-    try: import torch; from torch.profiler import profile, ProfilerActivity
-    except (ImportError, OSError): return None
-    if mx.default_device() == mx.cpu or not torch.cuda.is_available(): return None
+    if not gpu_clock(): return None
+    import torch; from torch.profiler import profile, ProfilerActivity
     torch.zeros(1, device='cuda'); mx.eval(f(0)); mx.synchronize()
     with profile(activities=[ProfilerActivity.CUDA]) as p:
         for i in range(n): mx.eval(f(i)); mx.synchronize()

@@ -546,16 +546,18 @@ def flash_fits(c):
             and c.G * c.L > 16 and not (c.ring and c.N % 64))
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #8840ff2c
+def _keys(c): return c.N if c.per_row else c.length - c.start                 # in use, as far as it is known here
+
 def flash_plan(c, sms=132):
     "(row tiles, splits of the keys) for a `Call` on `sms` multiprocessors"
     tiles = -(-c.G * c.L // (64 if c.Dk == 512 else 128))
-    keys = min(c.window + c.L, c.N) if c.window else c.N if c.per_row else c.length - c.start
+    keys = min(c.window + c.L, c.N) if c.window else _keys(c)
     most = 2**25 // (4 * c.B * c.Hq * c.L * (c.Dv + 2))
     return tiles, max(1, min(sms // (tiles * c.B * c.Hkv), keys // 512, most))
 
 def by_head(c):
     "Shall a `Call`'s blocks come head after head? Else the longest of all heads come first"
-    return c.Dk <= 128 and not c.window and c.N > 12 * c.L
+    return c.Dk <= 128 and not c.window and _keys(c) > 12 * c.L
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #fe0ec32c
 def flash_flags(c):

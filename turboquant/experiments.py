@@ -18,7 +18,7 @@ __all__ = ['CLAIMED', 'CLIFF', 'TASKS', 'GEMMA3_12B', 'RECIPES', 'TIMED', 'CITIE
            'nine_rows', 'full_table', 'readme_table', 'measure', 'main', 'show']
 
 # %% ../nbs/15_experiments.ipynb #d1b244e1
-import argparse, contextlib, functools, importlib.util, inspect, json, math, os, re, statistics, sys, time
+import argparse, contextlib, functools, importlib, inspect, json, math, os, re, statistics, sys, time
 from collections import namedtuple
 from pathlib import Path
 
@@ -36,7 +36,8 @@ from .one_token import profiled
 from .recorded import recorded
 from .channel import Channel
 from .codec_cache import caches as codec_caches, make as codec_for
-from .core import backend, sdpa_int4
+from .core import sdpa_int4
+from .cuda import gpu_clock
 from .fit import _codes, _fed, _fit, heard as asks
 from .gemma3 import INSTALL, gemma3_folder, gemma3_ready
 from .generate import Sampler, context_limit, encode, generate, prefill
@@ -632,12 +633,8 @@ def _passes(model, N, Ls, rounds):
     def one(L): y = model(ids[:, :L], cache=cache); mx.eval(y); trim_cache(cache, L); return y
     runs, net = turns({str(L): lambda L=L: one(L) for L in Ls}, rounds), recorded(model)
     step = turns(dict(replayed=lambda: mx.array(greedy(net, [7], 24, 'ahead', cache))), rounds)['replayed']
-    gpu = {str(L): profiled(lambda y: one(L), 4, 1)['busy'] for L in Ls} if _gpu_clock() else {}
-    return dict(context=N, kv='int4', runs=runs, seconds={L: statistics.median(t) for L, t in runs.items()}, replayed=[t/24 for t in step], gpu_ms=gpu)
-
-def _gpu_clock():
-    "Can PyTorch's profiler read an NVIDIA GPU's clock here?"
-    return backend() == 'cuda' and importlib.util.find_spec('torch') is not None
+    gpu = {str(L): profiled(lambda y: one(L), 4, 1)['busy'] for L in Ls} if gpu_clock() else {}
+    return dict(context=N, kv='int4', how='the model as it is', runs=runs, seconds={L: statistics.median(t) for L, t in runs.items()}, replayed=[t/24 for t in step], gpu_ms=gpu)
 
 def _waiting(model, N, kv, n, rounds):
     "Seconds a token of the 31B behind N, cache `kv`, by each way of `greedy` and replayed, in turns"
@@ -674,7 +671,7 @@ def _sliding(conf, N, kinds, n, rounds):
     net = {kv: model if kv == 'fp16' else recorded(model) for kv in kinds}
     for kv, c in live.items(): greedy(net[kv], [7], 66, 'ahead', c)                                # past the end of a block: all is compiled
     runs = turns({kv: lambda kv=kv: mx.array(greedy(net[kv], [7], n, 'ahead', live[kv])) for kv in kinds}, rounds)
-    gpu = {kv: profiled(lambda y: mx.argmax(net[kv](y, cache=live[kv])[:, -1:], -1), 8, 2)['busy'] for kv in kinds} if _gpu_clock() else {}
+    gpu = {kv: profiled(lambda y: mx.argmax(net[kv](y, cache=live[kv])[:, -1:], -1), 8, 2)['busy'] for kv in kinds} if gpu_clock() else {}
     return dict(context=N, runs={kv: [t/n for t in ts] for kv, ts in runs.items()}, gpu_ms=gpu, gb={kv: sum(x.nbytes for x in c)/1e9 for kv, c in live.items()})
 
 # %% ../nbs/15_experiments.ipynb #63a84d16

@@ -17,7 +17,7 @@ import mlx.nn as nn
 
 # %% ../nbs/11f_one_token.ipynb #6bc5fdb5
 from .core import backend
-from .cuda import MMA_HEADER, lean_kernel
+from .cuda import MMA_HEADER, gpu_clock, gpu_seconds, lean_kernel
 
 # %% ../nbs/11f_one_token.ipynb #9d47254d
 def stored():
@@ -456,19 +456,8 @@ def check_products(cases=None):
         yield dict(dtype=str(dtype)[9:], M=M, K=K, N=sum(ns), gated=two, norm=normed, error=errs[0], mlx=errs[1])
 
 # %% ../nbs/11f_one_token.ipynb #c3f455aa
-def _kernel_us(f, n):
-    "Microseconds of all kernels of f(i), by torch's profiler"
-    import torch; from torch.profiler import profile, ProfilerActivity; from statistics import median; from collections import defaultdict
-    torch.zeros(1, device='cuda'); mx.eval(f(0)); mx.synchronize(); times = defaultdict(list)
-    with profile(activities=[ProfilerActivity.CUDA]) as p:
-        for i in range(n): mx.eval(f(i))
-        mx.synchronize()
-    for e in p.events():
-        if e.device_type == torch.autograd.DeviceType.CUDA: times[e.name].append(e.device_time)
-    return sum(median(v)*len(v)/n for v in times.values())
-
 def speeds(n=16):
-    "Yields dict(what, tokens, mb, mlx_us, us) for the products of a pass over `tokens` in Gemma 4 31B, weights in turn so that the cache is cold"
+    "Yields dict(what, tokens, mb, mlx_us, us) for the products of a pass over `tokens` in Gemma 4 31B, weights in turn so that the cache is cold. By chapter 6b's GPU clock"
     told = None
     for what, M in TIMED:
         K, ns, two = SHAPES[what]
@@ -479,7 +468,7 @@ def speeds(n=16):
         def theirs(i):
             ys = [l(_normed(x, w, 1e-6)) for l in sets[i % len(sets)]]
             return geglu(*ys) if two else ys
-        yield dict(what=what, tokens=M, mb=sum(a.nbytes for l in sets[0] for a in (l.weight, l.scales, l.biases))/1e6, mlx_us=_kernel_us(theirs, n), us=_kernel_us(ours, n))
+        yield dict(what=what, tokens=M, mb=sum(a.nbytes for l in sets[0] for a in (l.weight, l.scales, l.biases))/1e6, mlx_us=1e6*gpu_seconds(theirs, n), us=1e6*gpu_seconds(ours, n))
 
 # %% ../nbs/11f_one_token.ipynb #67598d8d
 _KINDS = dict(weights=('qmv', 'one_'), attention=('sdpa', 'shared_mma', 'gemv_batched', 'softmax', 'gemvx', 'set_mm', 'merge'), norms=('rms_norm', 'add_norm', 'heads', 'rope'), other=())
@@ -506,6 +495,7 @@ def main(argv=None):
     p = argparse.ArgumentParser('turboquant.one_token', description=main.__doc__)
     p.add_argument('what', nargs='+', choices=('check', 'speed')); a = p.parse_args(argv)
     if backend() != 'cuda': p.error(f"this kernel is for NVIDIA, and MLX computes on {backend()} here")
+    if 'speed' in a.what and not gpu_clock(): p.error('speed reads the GPU\'s clock by PyTorch, and there is none that sees this GPU')
     for what in a.what:
         for r in check_products() if what == 'check' else speeds(): print(json.dumps(dict(test=what) | r), flush=True)
     return 0

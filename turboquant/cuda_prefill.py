@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['FLASH_COMMON', 'FLASH_WORDS', 'FLASH_PLACE', 'FLASH_UNPACK', 'FLASH_EXACT', 'FLASH_SETUP', 'FLASH_PRODUCE',
            'FLASH_REGISTERS', 'FLASH_QUERIES', 'FLASH_SOFTMAX', 'FLASH_LOOP', 'FLASH_OUT', 'FLASH_PARTS',
-           'FLASH_HOPPER', 'prefill_work', 'wgmma', 'settle', 'flash_header', 'flash_body', 'flash_shared',
-           'flash_fits', 'flash_plan', 'by_head', 'flash_flags', 'flash_ready', 'sdpa_flash', 'has_wgmma',
-           'sdpa_cuda_any', 'bench_chunk', 'main']
+           'FLASH_HOPPER', 'prefill_work', 'flash_producers', 'wgmma', 'settle', 'flash_header', 'flash_body',
+           'flash_shared', 'flash_fits', 'flash_plan', 'by_head', 'flash_flags', 'flash_ready', 'sdpa_flash',
+           'has_wgmma', 'sdpa_cuda_any', 'bench_chunk', 'main']
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #e9b67ac6
 import argparse, functools, hashlib, json, re, sys, time, warnings
@@ -29,6 +29,8 @@ FLASH_COMMON = r"""
 typedef unsigned int uint;
 typedef unsigned short ushort;
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
+#define KEPT_NOT(p, q) asm volatile("" : "+l"(p), "+l"(q));      // what is worked out from two pointers is not worth keeping from tile to tile
 // An array's (b, hk) part and its steps as 32-bit numbers; element (n, d) of it.
 #define PART(x) const auto* x##_at = x + b * x##_strides[0] + hk * x##_strides[1]; const int x##_n = x##_strides[2], x##_d = x##_strides[3];
 #define DEVICE __device__ __forceinline__
@@ -110,88 +112,92 @@ DEVICE void put16(uint to, uint4 x) { asm volatile("st.shared.v4.b32 [%0], {%1, 
 DEVICE uint get4(uint from) { uint x; asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(from)); return x; }
 DEVICE uint4 get16(uint from) { uint4 x; asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(from)); return x; }
 
-// One thread's share of unpacking tiles of 64 keys. AXIS 2: one chunk of every KSTEP-th key; AXIS 1: four neighbouring
-// chunks, which share a scale. The words of 1 / BOXED of the items wait in slots of shared memory that are this thread's own,
-// the others in registers.
-template <int D, int BITS, int AXIS, int GROUP, int THREADS, int RING, int BOXED, class S> struct Unpacker {
+// One thread's share of unpacking tiles of 64 keys, in PARTS. AXIS 2: one chunk of every KSTEP-th key; AXIS 1: four
+// neighbouring chunks, which share a scale. Words wait in `box`, shared memory of this warp's own.
+template <int D, int BITS, int AXIS, int GROUP, int THREADS, int PARTS, class S> struct Unpacker {
   static constexpr int C = D / 8, W = BITS / 4, WIDE = AXIS == 1 ? 4 : 1, ITEMS = 64 * C / THREADS / WIDE, KSTEP = THREADS * WIDE / C;
-  static constexpr int BLOCKS = AXIS == 2 && GROUP == 32 ? 2 : 1, PER = WIDE * W, IN_BOX = ITEMS / BOXED;                       // words an item
+  static constexpr int BLOCKS = AXIS == 2 && GROUP == 32 ? 2 : 1, PER = WIDE * W, IN = ITEMS / PARTS;       // words an item, items a part
+  static constexpr int LINE = AXIS == 2 ? 8 * W : 1, AHEAD = AXIS == 2 ? 4 / W : 1;      // AXIS 2: lanes that fetch an item for their warp, items fetched at once
   const uint* codes_at; const S* scales; const S* biases;
-  uint box;
-  int cn, cd, sn, sd, bn, bd, N, key0, c, to0;
+  int cn, cd, sn, sd, bn, bd, N, codes0, scales0, biases0, key0, from0, to0, slot0;
   bool whole, whole_scales;
-  uint w[BOXED == 1 ? 1 : (ITEMS - IN_BOX) * PER];
   uint4 s8[BLOCKS], b8[BLOCKS];
   S s1[ITEMS], b1[ITEMS];
+  uint sb[AXIS == 1 ? ITEMS : 1];
 
-  DEVICE void begin(uint p, uint boxes) {                      // thread p of THREADS
-    c = AXIS == 1 ? p / 8 % (C / 4) * 4 : p % C; key0 = AXIS == 1 ? p % 8 + p / 8 / (C / 4) * 8 : p / C;
+  DEVICE void begin(uint p) {                                  // thread p of THREADS
+    const uint lane = p % 32, q = whole && AXIS == 2 ? p - lane + lane % LINE * (4 / W) : p;               // whose words it fetches
+    const int c = AXIS == 1 ? p / 8 % (C / 4) * 4 : p % C;
+    key0 = AXIS == 1 ? p % 8 + p / 8 / (C / 4) * 8 : p / C;
+    from0 = whole && AXIS == 2 ? q / C + lane / LINE * KSTEP : key0;                                       // its first key to fetch
     to0 = 2 * place(64, key0, c);                              // in bytes; the others differ by constants, and by bits of an exclusive or
-    codes_at += c * W * cd; scales += (AXIS == 1 ? c * 8 / GROUP : c * 8) * sd; biases += (AXIS == 1 ? c * 8 / GROUP : c * 8) * bd;
-    box = boxes + (AXIS == 1 ? 16 : 4) * p;
+    slot0 = (p - lane) * 4 * PER * IN + lane * (AXIS == 1 ? 16 : 4 * W);                                     // where its words wait
+    codes0 = (AXIS == 1 ? c : q % C) * W * cd + from0 * cn;
+    scales0 = (AXIS == 1 ? c * 8 / GROUP * sd + key0 * sn : c * 8 * sd); biases0 = (AXIS == 1 ? c * 8 / GROUP * bd + key0 * bn : c * 8 * bd);
   }
-  DEVICE int slot(int n) const { return RING ? (n >= N ? n - N : n) : min(n, N - 1); }
-
   DEVICE void load_scales(int n0) {
+    const S* scales = this->scales; const S* biases = this->biases;
+    KEPT_NOT(scales, biases)
     if (AXIS == 2)
       UNROLL for (int i = 0; i < BLOCKS; i++) {
-        const int block = slot(n0 + 32 * i) / GROUP;
-        s8[i] = eight(scales + block * sn, sd, whole_scales); b8[i] = eight(biases + block * bn, bd, whole_scales);
+        const int block = min(n0 + 32 * i, N - 1) / GROUP;
+        s8[i] = eight(scales + (block * sn + scales0), sd, whole_scales); b8[i] = eight(biases + (block * bn + biases0), bd, whole_scales);
       }
-    else
-      UNROLL for (int i = 0; i < ITEMS; i++) {
-        const int n = slot(n0 + key0 + i * KSTEP);
-        s1[i] = scales[n * sn]; b1[i] = biases[n * bn];
-      }
+    else {
+      const S* s = scales + (n0 * sn + scales0); const S* b = biases + (n0 * bn + biases0);
+      UNROLL for (int i = 0; i < ITEMS; i++) if (i * KSTEP < N - n0 - key0) { s1[i] = s[i * KSTEP * sn]; b1[i] = b[i * KSTEP * bn]; }
+    }
   }
-  DEVICE void load_codes(int n0) {
-    UNROLL for (int i = 0; i < ITEMS; i++) {
-      const uint* from = codes_at + slot(n0 + key0 + i * KSTEP) * cn;
-      if (AXIS == 1 && whole) UNROLL for (int x = 0; x < W; x++) {
-        if (BOXED == 1 || i < IN_BOX) fetch16(box + (i * W + x) * 16 * THREADS, from + 4 * x);
-        else {
-          const uint4 four = reinterpret_cast<const uint4*>(from)[x];
-          uint* to = w + ((i - IN_BOX) * W + x) * 4;
-          to[0] = four.x; to[1] = four.y; to[2] = four.z; to[3] = four.w;
-        }
-      } else UNROLL for (int x = 0; x < PER; x++) {
-        if (BOXED == 1 || i < IN_BOX) fetch4(box + (AXIS == 1 ? (i * W + x / 4) * 16 * THREADS + x % 4 * 4 : (i * W + x) * 4 * THREADS), from + x * cd);
-        else w[(i - IN_BOX) * PER + x] = from[x * cd];
+  // What load_scales asked for, put in order: here it is waited for, and nothing asked for later.
+  DEVICE void ready() {
+    if (AXIS == 2)
+      UNROLL for (int i = 0; i < BLOCKS; i++) {
+        s8[i] = crossed(s8[i]); b8[i] = crossed(b8[i]);
+        UNROLL for (int x = 0; x < 4; x++) { (&s8[i].x)[x] = as_halves((&s8[i].x)[x], S()); (&b8[i].x)[x] = as_halves((&b8[i].x)[x], S()); }
       }
+    else UNROLL for (int i = 0; i < ITEMS; i++) sb[i] = bits2(__halves2half2(to_half(s1[i]), to_half(b1[i])));
+  }
+  // Slots past the buffer's end are not read.
+  template <int PART> DEVICE void fetch(int n0, uint box) {
+    const uint* from = codes_at + (n0 * cn + codes0);
+    const int left = N - n0 - from0;
+    __syncwarp();                                              // all have read what lay there
+    if (whole) {
+      const uint to = box + slot0 + (AXIS == 1 ? 0 : int(threadIdx.x % 32) * (16 - 4 * W));
+      UNROLL for (int i = 0; i < IN; i += AHEAD) {
+        const int k = (PART * IN + i) * KSTEP;
+        if (k < left) UNROLL for (int x = 0; x < (AXIS == 1 ? W : 1); x++) fetch16(to + (AXIS == 1 ? (i * W + x) * 512 : i * 128 * W), from + k * cn + 4 * x);
+      }
+    } else ROLLED for (int i = 0; i < IN; i++) {
+      const int k = (PART * IN + i) * KSTEP;
+      if (k < left) ROLLED for (int x = 0; x < PER; x++)
+        fetch4(box + slot0 + (AXIS == 1 ? (i * W + x / 4) * 512 + x % 4 * 4 : i * 128 * W + x * 4), from + k * cn + x * cd);
     }
   }
   // Words are read eight chunks at a time before any is stored: a read would have to wait for a store it might depend on.
-  template <bool ALL> DEVICE void store_some(uint to, int j0, int j1) {
-    constexpr int AT_ONCE = ITEMS * WIDE < 8 ? ITEMS : 8 / WIDE;                      // items read at once
-    uint s[4], b[4];
-    UNROLL for (int i0 = 0; i0 < ITEMS; i0 += AT_ONCE) {
+  template <int PART, bool ALL> DEVICE void store_some(uint to, uint box, int j0, int j1) {
+    constexpr int AT_ONCE = IN * WIDE < 8 ? IN : 8 / WIDE;                            // items read at once
+    UNROLL for (int i0 = 0; i0 < IN; i0 += AT_ONCE) {
       uint some[AT_ONCE * PER];
       UNROLL for (int i = 0; i < AT_ONCE; i++)
-        if (BOXED > 1 && i0 + i >= IN_BOX) UNROLL for (int x = 0; x < PER; x++) some[i * PER + x] = w[(i0 + i - IN_BOX) * PER + x];
-        else if (AXIS == 2) UNROLL for (int x = 0; x < W; x++) some[i * PER + x] = get4(box + ((i0 + i) * W + x) * 4 * THREADS);
+        if (AXIS == 2) UNROLL for (int x = 0; x < W; x++) some[i * PER + x] = get4(box + slot0 + (i0 + i) * 128 * W + x * 4);
         else UNROLL for (int x = 0; x < W; x++) {
-          const uint4 four = get16(box + ((i0 + i) * W + x) * 16 * THREADS);
+          const uint4 four = get16(box + slot0 + ((i0 + i) * W + x) * 512);
           uint* into = some + i * PER + 4 * x;
           into[0] = four.x; into[1] = four.y; into[2] = four.z; into[3] = four.w;
         }
-      constexpr int BATCH = AT_ONCE * WIDE < 4 ? AT_ONCE * WIDE : 4;
+      constexpr int BATCH = AT_ONCE * WIDE;
       UNROLL for (int z = 0; z < AT_ONCE * WIDE; z += BATCH) {
         uint h[BATCH][4];
         codes<BITS, BATCH>(some + z * W, h);
         UNROLL for (int a = 0; a < BATCH; a++) {
-          const int i = i0 + (z + a) / WIDE;
-          if (AXIS == 1 && (z + a) % WIDE == 0) {
-            const uint s2 = bits2(__half2half2(to_half(s1[i]))), b2 = bits2(__half2half2(to_half(b1[i])));
-            UNROLL for (int x = 0; x < 4; x++) { s[x] = s2; b[x] = b2; }
-          } else if (AXIS == 2 && (i == 0 || (BLOCKS == 2 && i == ITEMS / 2))) {
-            const int block = i == 0 ? 0 : BLOCKS - 1;
-            const uint4 sx = crossed(s8[block]), bx = crossed(b8[block]);
-            UNROLL for (int x = 0; x < 4; x++) { s[x] = as_halves((&sx.x)[x], S()); b[x] = as_halves((&bx.x)[x], S()); }
-          }
-          UNROLL for (int x = 0; x < 4; x++) h[a][x] = fma2(h[a][x], s[x], b[x]);
+          const int i = PART * IN + i0 + (z + a) / WIDE, block = BLOCKS == 2 && i >= ITEMS / 2;
+          UNROLL for (int x = 0; x < 4; x++)
+            if (AXIS == 2) h[a][x] = fma2(h[a][x], (&s8[block].x)[x], (&b8[block].x)[x]);
+            else h[a][x] = fma2(h[a][x], __byte_perm(sb[i], 0, 0x1010), __byte_perm(sb[i], 0, 0x3232));
         }
         UNROLL for (int a = 0; a < BATCH; a++) {
-          const int k = (i0 + (z + a) / WIDE) * KSTEP, y = (z + a) % WIDE;             // its key, less key0
+          const int k = (PART * IN + i0 + (z + a) / WIDE) * KSTEP, y = (z + a) % WIDE;             // its key, less key0
           uint4 r = make_uint4(h[a][0], h[a][1], h[a][2], h[a][3]);
           if (!ALL && (k < j0 - key0 || k >= j1 - key0)) r = make_uint4(0, 0, 0, 0);     // a slot not in use may hold anything
           put16(to + (to0 ^ (((k & 7) ^ y) * 16)) + k * 128, r);
@@ -199,16 +205,18 @@ template <int D, int BITS, int AXIS, int GROUP, int THREADS, int RING, int BOXED
       }
     }
   }
-  DEVICE void store(uint to, int j0, int j1) { if (j1 - j0 == 64) store_some<true>(to, 0, 64); else store_some<false>(to, j0, j1); }
+  template <int PART> DEVICE void store(uint to, uint box, int j0, int j1) {
+    if (j1 - j0 == 64) store_some<PART, true>(to, box, 0, 64); else store_some<PART, false>(to, box, j0, j1);
+  }
 };
-#define UNPACKER(x, D, BITS, AXIS, GROUP, BOXED, S, boxes) \
-  Unpacker<D, BITS, AXIS, GROUP, PT, RING, BOXED, S> x##u; \
+#define UNPACKER(x, D, BITS, AXIS, GROUP, S) \
+  Unpacker<D, BITS, AXIS, GROUP, PT, PARTS, S> x##u; \
   x##u.codes_at = x##_codes_at; x##u.scales = x##_scales_at; x##u.biases = x##_biases_at; \
   x##u.cn = x##_codes_n; x##u.cd = x##_codes_d; x##u.sn = x##_scales_n; x##u.sd = x##_scales_d; x##u.bn = x##_biases_n; x##u.bd = x##_biases_d; \
   x##u.N = N; \
   x##u.whole = x##_codes_d == 1 && x##_codes_n % 4 == 0 && aligned16(x##_codes_at); \
   x##u.whole_scales = x##_scales_d == 1 && x##_biases_d == 1 && x##_scales_n % 8 == 0 && x##_biases_n % 8 == 0 && aligned16(x##_scales_at) && aligned16(x##_biases_at); \
-  x##u.begin(tid - CONS, boxes);
+  x##u.begin(tid - CONS);
 
 """
 
@@ -228,12 +236,12 @@ template <int D, int THREADS, class S> DEVICE void exact(__half* to, const S* fr
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #90fe26d3
 FLASH_SETUP = r"""
-  constexpr int CONS = 64 * 2 * 2, PT = 128, ALL = CONS + PT;      // threads that multiply, that unpack, both
+  constexpr int CONS = 64 * 2 * 2, ALL = CONS + PT;               // threads that multiply; with the PT that unpack
   constexpr int WGD = ROWS == 64 ? 2 : 1;                               // warpgroups that share the dims of 64 rows
   constexpr int NS = 64 / WGD, DW = DV / WGD;                           // keys scored by a warpgroup, dims it sums
   const int HKV = dims[1], G = dims[2], L = dims[3], N = dims[4], F = dims[5], R = dims[6], window = dims[7], splits = dims[8];
   const int tid = threadIdx.x, lane = tid % 32, g = lane / 4, t = lane % 4;
-  const int b = blockIdx.HEAD / HKV, hk = blockIdx.HEAD % HKV, split = blockIdx.z;             // HEAD, TILE: x and y, or y and x
+  const int b = __shfl_sync(~0u, blockIdx.HEAD / HKV, 0), hk = blockIdx.HEAD - b * HKV, split = blockIdx.z;             // HEAD, TILE: x and y, or y and x
   const int row0 = (gridDim.TILE - 1 - blockIdx.TILE) * ROWS, rows = G * L;   // row = query * G + head of the group; the longest first
   PART(k_codes) PART(k_scales) PART(k_biases) PART(v_codes) PART(v_scales) PART(v_biases)
 
@@ -243,7 +251,7 @@ FLASH_SETUP = r"""
   __half* vs = ks + KS * 64 * DK;                                       // VS x 64 x DV: values
   __half* ps = vs + VS * 64 * DV;                                       // 64 x 64, when two warpgroups share rows
   float* tops = reinterpret_cast<float*>(ps + (WGD == 2 ? 64 * 64 : 0));   // 2 x 64
-  const uint boxes = address_of(tops + 128);                            // words of keys and values on their way: 2 D BITS of each
+  const uint boxes = address_of(tops + 128), BOX = 8 * DK * (KBITS > VBITS ? KBITS : VBITS) / PARTS;     // words on their way: PARTS + 1 boxes
 
   // The row of keys: F exact, then the packed positions [begin, end), then R exact; in tiles of 64.
   const int begin = start[b], end = RING ? int(length[b]) : min(int(length[b]), N);
@@ -269,46 +277,81 @@ FLASH_SETUP = r"""
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #a71b23a5
 FLASH_PRODUCE = r"""
+#define IS_NEXT(it) ((it) >= it0 && (it) < it1 && IS_PACKED(it))
+#define FETCHED GROUPS_LEFT(PARTS) __syncwarp();                  // by this thread, by its warp
+#define UNIT_ENDS GROUP_ENDS box = box == boxes + PARTS * BOX ? boxes : box + BOX;
   if (tid >= CONS) {
     LESS_REGISTERS
-    UNPACKER(k, DK, KBITS, KAXIS, KG, KBOXED, KT, boxes)
-    UNPACKER(v, DV, VBITS, VAXIS, VG, 1, VT, boxes + 8 * DK * KBITS / KBOXED)
-    if (it0 < it1 && IS_PACKED(it0)) { ku.load_codes(SLOT(it0)); ku.load_scales(SLOT(it0)); }
+    UNPACKER(k, DK, KBITS, KAXIS, KG, KT)
+    UNPACKER(v, DV, VBITS, VAXIS, VG, VT)
+    uint box = boxes;
+    if (IS_NEXT(it0)) { ku.load_scales(SLOT(it0)); ku.fetch<0>(SLOT(it0), boxes); }
     GROUP_ENDS
-    if (it0 < it1 && IS_PACKED(it0)) vu.load_codes(SLOT(it0));
-    GROUP_ENDS
-    for (int it = it0; it < it1; it++) {
-      TILE(it)
-      const int n = it - it0, sk = n % KS, sv = n % VS, next = it + 1 < it1 && IS_PACKED(it + 1);
-      __half* const to_k = ks + sk * 64 * DK; __half* const to_v = vs + sv * 64 * DV;
-      if (n >= KS) meet(FREE_K + sk, ALL);
-      if (isP) {
-        vu.load_scales(SLOT(it));                 // long before the fence, which waits for loads still on their way
-        GROUPS_LEFT(1)
-        ku.store(address_of(to_k), j0, j1);
+    if (PARTS == 2) { if (IS_NEXT(it0)) ku.fetch<PARTS - 1>(SLOT(it0), boxes + BOX); GROUP_ENDS }
+    GROUP_ENDS                                    // none yet of values
+    for (int it = it0; it <= it1; it++) {         // keys of tile `it`, then values of the tile before: the order in which they are wanted
+      const int iv = it - 1;
+      if (it < it1) {
+        TILE(it)
+        const int n = it - it0, sk = n % KS;
+        __half* const to_k = ks + sk * 64 * DK;
+        FETCHED
+        if (isP) ku.ready();
+        __syncwarp();
+        if (IS_NEXT(iv)) vu.load_scales(SLOT(iv));                // there before the fence, which waits for all loads
+        if (n >= KS) meet(FREE_K + sk, ALL);
+        if (isP) ku.store<0>(address_of(to_k), box, j0, j1);
+        else if (isF) { PART(first_k) exact<DK, PT>(to_k, first_k_at, first_k_n, first_k_d, off, j1, tid - CONS); }
+        else { PART(recent_k) exact<DK, PT>(to_k, recent_k_at, recent_k_n, recent_k_d, off, j1, tid - CONS); }
+        if (PARTS == 2) {
+          if (IS_NEXT(iv)) vu.fetch<PARTS - 1>(SLOT(iv), box);
+          UNIT_ENDS
+          FETCHED
+          if (isP) ku.store<PARTS - 1>(address_of(to_k), box, j0, j1);
+        }
+        PUBLISH
+        tell(FULL_K + sk, ALL);
+        if (IS_NEXT(it + 1)) ku.fetch<0>(SLOT(it + 1), box);
+        UNIT_ENDS
+      } else {                                                    // no keys any more
+        if (PARTS == 2) { if (IS_NEXT(iv)) vu.fetch<PARTS - 1>(SLOT(iv), box); UNIT_ENDS }
+        if (IS_NEXT(iv)) vu.load_scales(SLOT(iv));
+        UNIT_ENDS
       }
-      else if (isF) { PART(first_k) exact<DK, PT>(to_k, first_k_at, first_k_n, first_k_d, off, j1, tid - CONS); }
-      else { PART(recent_k) exact<DK, PT>(to_k, recent_k_at, recent_k_n, recent_k_d, off, j1, tid - CONS); }
-      PUBLISH
-      tell(FULL_K + sk, ALL);
-      if (next) ku.load_codes(SLOT(it + 1));
-      GROUP_ENDS
-      if (n >= VS) meet(FREE_V + sv, ALL);
-      if (next) ku.load_scales(SLOT(it + 1));
-      if (isP) { GROUPS_LEFT(1) vu.store(address_of(to_v), j0, j1); }
-      else if (isF) { PART(first_v) exact<DV, PT>(to_v, first_v_at, first_v_n, first_v_d, off, j1, tid - CONS); }
-      else { PART(recent_v) exact<DV, PT>(to_v, recent_v_at, recent_v_n, recent_v_d, off, j1, tid - CONS); }
-      PUBLISH
-      tell(FULL_V + sv, ALL);
-      if (next) vu.load_codes(SLOT(it + 1));
-      GROUP_ENDS
+      FETCHED
+      if (IS_NEXT(iv)) vu.ready();
+      __syncwarp();
+      if (IS_NEXT(it + 1)) ku.load_scales(SLOT(it + 1));
+      if (iv >= it0) {
+        TILE(iv)
+        const int n = iv - it0, sv = n % VS;
+        __half* const to_v = vs + sv * 64 * DV;
+        if (n >= VS) meet(FREE_V + sv, ALL);
+        if (isP) vu.store<0>(address_of(to_v), box, j0, j1);
+        else if (isF) { PART(first_v) exact<DV, PT>(to_v, first_v_at, first_v_n, first_v_d, off, j1, tid - CONS); }
+        else { PART(recent_v) exact<DV, PT>(to_v, recent_v_at, recent_v_n, recent_v_d, off, j1, tid - CONS); }
+        if (PARTS == 2) {
+          if (IS_NEXT(it + 1)) ku.fetch<PARTS - 1>(SLOT(it + 1), box);
+          UNIT_ENDS
+          FETCHED
+          if (isP) vu.store<PARTS - 1>(address_of(to_v), box, j0, j1);
+        }
+        PUBLISH
+        tell(FULL_V + sv, ALL);
+      } else if (PARTS == 2) { if (IS_NEXT(it + 1)) ku.fetch<PARTS - 1>(SLOT(it + 1), box); UNIT_ENDS }
+      if (IS_NEXT(it)) vu.fetch<0>(SLOT(it), box);
+      UNIT_ENDS
     }
     return;
   }
 """
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #4451432e
-FLASH_REGISTERS = {256: (208, 88), 512: (184, 136)}      # head dim: (a consumer's, the producer's); smaller ones need no exchange
+def flash_producers(D):
+    "Threads that unpack"
+    return 256 if D == 512 else 128
+
+FLASH_REGISTERS = {256: (208, 88), 512: (176, 80)}       # head dim: (a consumer's, a producer's); smaller ones need no exchange
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #c0711a95
 FLASH_QUERIES = r"""
@@ -336,7 +379,7 @@ FLASH_QUERIES = r"""
   PUBLISH
   meet(PAIR, CONS);
   const float unit = SOFTCAP || MASK == 2 ? 1.44269504f : fmaxf(fabsf(scale) * 1.44269504f, 1.0e-30f);   // scores to powers of 2
-  constexpr int OH = WGD == 1 && DW > 128 ? 64 : DW / 2;                       // sums of one product: at most 128 dims, or 256 where two share rows
+  constexpr int OH = DW > 128 ? 64 : DW / 2;                                   // sums of one product: at most 128 dims
   float s[NS / 2], o[DW / 2 / OH][OH], m[2] = {-3.0e38f, -3.0e38f}, l[2] = {0, 0}, f[2];
   UNROLL for (int i = 0; i < DW / 2; i++) o[i / OH][i % OH] = 0;
 """
@@ -380,6 +423,7 @@ FLASH_SOFTMAX = r"""
 #define PROBABILITIES \
     if (WGD == 1) UNROLL for (int i = 0; i < NS / 4; i++) p[i] = bits2(__floats2half2_rn(s[2 * i], s[2 * i + 1])); \
     else { \
+      meet(PAIR, CONS);                                  /* the other has read the last ones, too */ \
       UNROLL for (int i = 0; i < NS / 4; i++) \
         *reinterpret_cast<uint*>(ps + place(64, mine + i % 2 * 8, dw * NS / 8 + i / 2) + 2 * t) = bits2(__floats2half2_rn(s[2 * i], s[2 * i + 1])); \
       PUBLISH \
@@ -399,16 +443,15 @@ FLASH_LOOP = r"""
     PROBABILITIES
     for (int it = it0; it < it1 - 1; it++) {
       const int sk = (it + 1 - it0) % KS, sv = (it - it0) % VS;
-      if (KS > 1) { meet(FULL_K + sk, ALL); SCORES(it + 1) COMMIT }
+      meet(FULL_K + sk, ALL);
+      SCORES(it + 1) COMMIT
       meet(FULL_V + sv, ALL);
       VALUES(it) COMMIT
-      if (KS == 1) { meet(FULL_K + sk, ALL); SCORES(it + 1) COMMIT }
-      if (KS > 1) SETTLE(1, s) else SETTLE(0, s)
+      SETTLE(1, s)
       if (it + 1 + KS < it1) tell(FREE_K + sk, ALL);
-      if (KS == 1 && it + VS < it1) tell(FREE_V + sv, ALL);
       SOFTMAX(it + 1)
       SETTLE_O
-      if (KS > 1 && it + VS < it1) tell(FREE_V + sv, ALL);
+      if (it + VS < it1) tell(FREE_V + sv, ALL);
       SHRINK
       PROBABILITIES
     }
@@ -507,18 +550,18 @@ def settle(n):
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #619f0712
 _VALUES = {'r': '#define VALUES_FROM UNROLL for (int x = 0; x < 4; x++) UNROLL for (int y = 0; y < DW / 2 / OH; y++) wgmma_r1(o[y], p + 4 * x, b_ + x * 128 + y * 1024, 1);\n',
-           's': '#define VALUES_FROM const uint a_ = matrix(ps, 16); UNROLL for (int x = 0; x < 4; x++) wgmma_s1(o[0], a_ + 2 * x, b_ + x * 128, 1);\n'}
+           's': '#define VALUES_FROM const uint a_ = matrix(ps, 16); UNROLL for (int x = 0; x < 4; x++) UNROLL for (int y = 0; y < DW / 2 / OH; y++) wgmma_s1(o[y], a_ + 2 * x, b_ + x * 128 + y * 1024, 1);\n'}
 
 def flash_header(D):
     "The header of the prefill text for head dim D"
     shares = 2 if D == 512 else 1                                       # consumers that share rows
-    n, ns, a = min(128, D) if shares == 1 else D // 2, 64 // shares, 's' if shares == 2 else 'r'
+    n, ns, a = min(128, D), 64 // shares, 's' if shares == 2 else 'r'
     change = lambda how, x: f'asm volatile("setmaxnreg.{how}.sync.aligned.u32 {x};");'
     more, less = FLASH_REGISTERS.get(D, (0, 0))
     return (FLASH_COMMON + FLASH_WORDS + FLASH_PLACE + FLASH_UNPACK + FLASH_EXACT + FLASH_HOPPER + _VALUES[a] + FLASH_SOFTMAX +
             wgmma(ns, 's', 0) + wgmma(n, a, 1) + ''.join(settle(x) for x in sorted({n, ns})) +
             f"#define LESS_REGISTERS {change('dec', less) if less else ''}\n#define MORE_REGISTERS {change('inc', more) if more else ''}\n"
-            '#undef __global__\n#define __global__ __attribute__((global)) __launch_bounds__(384, 1)\n')
+            f'#undef __global__\n#define __global__ __attribute__((global)) __launch_bounds__({256 + flash_producers(D)}, 1)\n')
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #a7b975c4
 _STRIDED = _INPUTS[1:12]
@@ -535,7 +578,8 @@ def _one(axis, bits): return axis in (-1, -2) and bits in (4, 8)
 def flash_shared(D, bits=(4, 4)):
     "Bytes of shared memory of a block"
     rows, stages = (64, 1) if D == 512 else (128, 2)
-    boxes = 8 * D * (bits[0] // (2 if D == 512 else 1) + bits[1])      # words of a tile of keys and of values on their way
+    parts = 3 - stages
+    boxes = (parts + 1) * 8 * D * max(bits) // parts                   # words on their way: a part of a tile each
     return 2 * D * (rows + 2 * stages * 64) + (2 * 64 * 64 if D == 512 else 0) + 512 + boxes
 
 def flash_fits(c):
@@ -564,7 +608,7 @@ def flash_flags(c):
     "The constants of the text for a `Call`"
     one, mask = (1 if c.Dk == 512 else 2), 0 if c.mask is None else 1 if c.mask.dtype == mx.bool_ else 2
     return dict(DK=c.Dk, DV=c.Dv, KBITS=c.bits[0], VBITS=c.bits[1], KG=c.groups[0], VG=c.groups[1], KAXIS=-c.k.axis, VAXIS=-c.v.axis,
-                ROWS=64 * one, KS=one, VS=one, KBOXED=3 - one, RING=int(c.ring), PER_ROW=int(c.per_row), CAUSAL=int(c.causal),
+                ROWS=64 * one, KS=one, VS=one, PARTS=3 - one, PT=flash_producers(c.Dk), RING=int(c.ring), PER_ROW=int(c.per_row), CAUSAL=int(c.causal),
                 WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, SINKS=int(c.sinks is not None),
                 KT=c.k.scales.dtype, VT=c.v.scales.dtype, QT=c.q.dtype)
 
@@ -578,7 +622,12 @@ def _flash_kernel(D, parts, by_head, types, shared):
                                source=body, header=header, ensure_row_contiguous=False, shared_memory=shared)
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #7a50caf0
-def _sinks(c): return _small(mx.float32, 0.) if c.sinks is None else c.sinks
+def _sinks(c): return _small(mx.float32, 0.) if c.sinks is None else mx.contiguous(c.sinks)
+
+def _ends_and_more(c, splits):
+    "`_numbers`, with the rows' starts and lengths without gaps: the text takes no steps for them"
+    start, length, *more = _numbers(c, splits)
+    return (mx.contiguous(start), mx.contiguous(length), *more) if c.per_row else (start, length, *more)
 
 def _flash_grid(c, tiles, splits, threads=1):
     heads = c.B * c.Hkv
@@ -587,10 +636,10 @@ def _flash_grid(c, tiles, splits, threads=1):
 def flash_ready(c, sms=132):
     "All of a launch for a `Call` but its arrays: the kernel, its numbers, the splits, and the launch's sizes as keywords"
     (tiles, splits), P = flash_plan(c, sms), c.B * c.Hq * c.L
-    ins, numbers = _arrays(c), _numbers(c, splits)
+    ins, numbers, threads = _arrays(c), _ends_and_more(c, splits), 256 + flash_producers(c.Dk)
     kernel = _flash_kernel(c.Dk, splits > 1, by_head(c), _types(*ins, *numbers, *[_sinks(c)] * (splits == 1)), flash_shared(c.Dk, c.bits))
     outs = [(P, splits), (P, splits), (P, splits, c.Dv)] if splits > 1 else [(c.B, c.Hq, c.L, c.Dv)]
-    return kernel, numbers, splits, dict(template=tuple(flash_flags(c).items()), grid=_flash_grid(c, tiles, splits, 384), threadgroup=(384, 1, 1),
+    return kernel, numbers, splits, dict(template=tuple(flash_flags(c).items()), grid=_flash_grid(c, tiles, splits, threads), threadgroup=(threads, 1, 1),
                                          output_shapes=outs, output_dtypes=[mx.float32] * 3 if splits > 1 else [c.q.dtype])
 
 def sdpa_flash(c, sms=132):

@@ -13,6 +13,7 @@ import mlx.core as mx
 
 # %% ../nbs/06_backends.ipynb #d6a59da3
 from .core import BACKENDS, Call, sdpa_ops
+from .dots import DOTS_TEXT
 from .simulator import CompilerMissing, compile_cpp
 
 # %% ../nbs/06_backends.ipynb #954e0086
@@ -747,23 +748,33 @@ struct Room {                               // one thread's scratch memory, kept
 static thread_local Room room;
 """
 
+# %% ../nbs/06_backends.ipynb #305be247
+CPU_TEXT['bytes'] = '\n'.join(DOTS_TEXT.values()) + r"""
+static INLINE Span next(Span s) { s.t0 += T; return s; }
+static INLINE const char* part(const Packed& p, const Span& s, long k) {       // the k-th part of a tile's codes
+  return at(p.codes, s.b, s.h, s.t0) + k * T * T * p.bits / 8;
+}
+"""
+
 # %% ../nbs/06_backends.ipynb #0e3303da
 CPU_TEXT['worker'] = r"""
 struct Worker {                             // one task: some queries of a KV head's group, over some tiles
   const Job& t; long b, h, i0, nl, rows, here = 0;
   float *q, *o, *s, *tile, *more, *l, *m, *ks, *kb, *vs, *vb, *tmp;
+  Digits *kd, *vd; bool asked = false;      // chunks of the queries, and of a tile's weights, in digits
   Worker(const Job& t, long b, long h, long i0, long i1) :
     t(t), b(b), h(h), i0(i0), nl(i1 - i0), rows(nl * t.G) {
-    const long nk = per_tile(t.k), nv = per_tile(t.v), most = std::max(nk, nv);
-    q = room.get(rows * (T * (t.ck + t.cv + 1) + W + 1) + 2 * T * T + 2 * nk + 2 * nv + most);
+    const long nk = per_tile(t.k), nv = per_tile(t.v), nm = std::max(nk, nv), nd = rows <= FEW ? t.ck + t.cv : 0;
+    q = room.get(rows * (T * (t.ck + t.cv + 1) + W + 1) + 2 * T * T + nd * sizeof(Digits) / 4 + 2 * nk + 2 * nv + nm);
     o = q + rows * T * t.ck; s = o + rows * T * t.cv; tile = s + rows * T; more = tile + T * T;
-    l = more + T * T; m = l + rows * W;
-    ks = m + rows; kb = ks + nk; tmp = kb + nk; vs = tmp + most; vb = vs + nv;
+    kd = (Digits*)(more + T * T); vd = kd + t.ck; l = (float*)(kd + nd); m = l + rows * W;
+    ks = m + rows; kb = ks + nk; tmp = kb + nk; vs = tmp + nm; vb = vs + nv;
     std::fill(o, o + rows * T * t.cv, 0.f); std::fill(l, l + rows * W, 0.f); std::fill(m, m + rows, -INF);
   }
   long head(long r) const { return h * t.G + r / nl; }
   long query(long r) const { return i0 + r % nl; }
   bool alone(const Packed& p) const { return rows <= FEW && p.group >= T && p.D % T == 0; }
+  bool bytes(const Packed& p) const { return DOTS && p.bits == 4 && alone(p); }
   void queries(); void ruler(const Packed&, const Span&, float* sc, float* bi, bool turned);
   void scores(const Segment&, const Span&, int); void softmax(const Segment&, const Span&, int);
   void values(const Segment&, const Span&); void run(long split); void leave(long split);
@@ -838,13 +849,19 @@ void Worker::ruler(const Packed& p, const Span& s, float* sc, float* bi, bool tu
 # %% ../nbs/06_backends.ipynb #828405d2
 CPU_TEXT['scores'] = r"""
 void Worker::scores(const Segment& g, const Span& p, int cols) {
-  if (g.kind == PACKED) ruler(t.k, p, ks, kb, t.k.axis == -1);
+  const bool along = t.k.axis == -2;
+  if (g.kind == PACKED) ruler(t.k, p, ks, kb, !along);
+  if (g.kind == PACKED && bytes(t.k) && (along || !asked)) {
+    for (long k = 0; k < t.ck; k++) in_digits<true>(along, q + k * rows * T, ks + k * T, kb + k * T, kd[k], (int)rows, T);
+    asked = true;
+  }
   for (long k = 0; k < t.ck; k++) {
     const int d0 = (int)k * T, nd = (int)std::min((long)T, t.Dk - d0);
     const float* a = q + k * rows * T;
     if (g.kind == PACKED && alone(t.k)) {
-      const long i = t.k.axis == -2 ? d0 : d0 / t.k.group * T;
-      codes<Keys>(t.k, p, d0, t.k.axis == -2, a, ks + i, kb + i, s, tile, more, (int)rows, 0, T, T, cols, k == 0);
+      const long i = along ? d0 : d0 / t.k.group * T;
+      if (bytes(t.k)) key_bytes(t.k, p, d0, kd[k], ks + i, kb + i, s, (int)rows, cols, k == 0, Ahead{part(t.v, p, k), part(t.k, next(p), k)});
+      else codes<Keys>(t.k, p, d0, along, a, ks + i, kb + i, s, tile, more, (int)rows, 0, T, T, cols, k == 0);
     }
     else if (g.kind == PACKED) packed<Keys>(t.k, p, d0, nd, ks, kb, a, s, tile, (int)rows, 0, nd, cols, k == 0);
     else {
@@ -884,13 +901,19 @@ void Worker::softmax(const Segment& g, const Span& p, int cols) {
 CPU_TEXT['add'] = r"""
 void Worker::values(const Segment& g, const Span& p) {
   const int cols = padded(p.hi);
-  if (g.kind == PACKED) ruler(t.v, p, vs, vb, t.v.axis == -1 && alone(t.v));
+  const bool along = t.v.axis == -1;
+  if (g.kind == PACKED) ruler(t.v, p, vs, vb, along && alone(t.v));
+  if (g.kind == PACKED && bytes(t.v)) for (long k = 0; k < (along ? t.cv : 1); k++) {
+    const long i = k * T / t.v.group * T;
+    in_digits<false>(along, s, vs + i, vb + i, vd[k], (int)rows, cols);
+  }
   for (long k = 0; k < t.cv; k++) {
     const int d0 = (int)k * T, nd = (int)std::min((long)T, t.Dv - d0);
     float* c = o + k * rows * T;
     if (g.kind == PACKED && alone(t.v)) {
-      const long i = t.v.axis == -2 ? d0 : d0 / t.v.group * T;
-      codes<Values>(t.v, p, d0, t.v.axis == -1, s, vs + i, vb + i, c, tile, more, (int)rows, p.lo, p.hi, cols, T, false);
+      const long i = along ? d0 / t.v.group * T : d0;
+      if (bytes(t.v)) value_bytes(t.v, p, d0, vd[along ? k : 0], vs + i, vb + i, c, (vi*)more, (int)rows, cols, Ahead{part(t.k, next(p), k), part(t.v, next(p), k)});
+      else codes<Values>(t.v, p, d0, along, s, vs + i, vb + i, c, tile, more, (int)rows, p.lo, p.hi, cols, T, false);
     }
     else if (g.kind == PACKED)
       packed<Values>(t.v, p, d0, nd, vs, vb, s, c, tile, (int)rows, p.lo, p.hi, padded(nd), false);

@@ -359,22 +359,22 @@ def _on(threads, f):
         if old is None: del os.environ['TURBOQUANT_THREADS']
         else: os.environ['TURBOQUANT_THREADS'] = old
 
-def _clocked(f):
-    "Seconds of one evaluated call"
-    t = time.perf_counter(); mx.eval(f())
-    return time.perf_counter() - t
+def _clocked(f, calls=1):
+    "Seconds of a call, of `calls` evaluated together"
+    t = time.perf_counter(); mx.eval([f() for _ in range(calls)])
+    return (time.perf_counter() - t) / calls
 
-def cpu_row(shape, N=16384, k_axis=-2, rounds=21):
-    """Median seconds of one decode step, float32, and of the FMA loop, for each count of threads: 1, and all.
+def cpu_row(shape, N=16384, k_axis=-2, rounds=21, calls=8):
+    """Median seconds of one decode step, float32, one of `calls` in a row and alone, and of the FMA loop, for 1 thread and for all.
 
-    A dict: shape, N, k_axis, multiply_adds, bytes, floor (a call on 64 keys), and per count of threads sdpa_int4 and fma."""
+    A dict: shape, N, k_axis, multiply_adds, bytes, floor (a call on 64 keys alone), and per count of threads sdpa_int4, alone, fma."""
     Hkv, G, D = SHAPES[shape]
     c = case(Hkv, G, D, N, k_axis=k_axis); call, n = candidates(c)['sdpa_int4'], 2*Hkv*G*N*D
-    took = {t: dict(sdpa_int4=[], fma=[]) for t in sorted({1, cpu_threads()})}
+    took = {t: dict(sdpa_int4=[], alone=[], fma=[]) for t in sorted({1, cpu_threads()})}
     for r in range(rounds + 2):
         for t, x in took.items():
-            new = _on(t, lambda: _clocked(call)), fma_seconds(n, t)
-            if r > 1: x['sdpa_int4'].append(new[0]); x['fma'].append(new[1])
+            new = dict(sdpa_int4=_on(t, lambda: _clocked(call, calls)), alone=_on(t, lambda: _clocked(call)), fma=fma_seconds(n, t))
+            if r > 1: [x[w].append(s) for w, s in new.items()]
     return dict(shape=shape, Hkv=Hkv, G=G, D=D, N=N, k_axis=k_axis, multiply_adds=n, bytes=must_read(c),
                 floor=_floor(shape, mx.float32, 1, k_axis),
                 threads={str(t): {w: statistics.median(v) for w, v in x.items()} for t, x in took.items()})
@@ -571,7 +571,7 @@ def copy_main(a):
 # %% ../nbs/16_benchmarks.ipynb #f91b5989
 def show_cpu(row):
     "Print one row of `cpu_row`"
-    each = ', '.join(f"{t} thread{'s'[:t != '1']} {x['sdpa_int4']*1e3:.2f} ms = {x['sdpa_int4']/x['fma']:.2f}x the loop"
+    each = ', '.join(f"{t} thread{'s'[:t != '1']} {x['sdpa_int4']*1e3:.2f} ms = {x['sdpa_int4']/x['fma']:.2f}x the loop (alone {x['alone']*1e3:.2f} ms)"
                      for t, x in row['threads'].items())
     print(f"{row['Hkv']:2}x{row['G']}x{row['D']:<4}N = {row['N']}, axis {row['k_axis']}: {each}; "
           f"all / 1 thread {gain(row):.2f}x (the loop {gain(row, 'fma'):.2f}x)", flush=True)

@@ -222,7 +222,7 @@ def beside_launch(q, k, v, coded, scale, see=None, softcap=None, sinks=None, *, 
     names = 'q', 'k', 'v', 'see', 'm', 'l', 'o', 'sinks', 'dims', 'params'
     f = _kernel(make, 'beside_' + _types(q, k) + ('_sinks_' + _types(sinks) if sinks is not None else ''), names, ('out',), BESIDE_SCORES + BESIDE_SUMS, _head(header))
     flags = dict(T=q.dtype, DK=D, DV=Dv, SLOTS=_up(n, 128), THREADS=256, MASK=int(see is not None), SOFTCAP=int(bool(softcap)), SINKS=int(sinks is not None))
-    return f(inputs=[mx.contiguous(q), k, v, _SEEN if see is None else see, s.m, s.l, mx.contiguous(s.o), no if sinks is None else sinks, _few(mx.int32, Hq, H, L, n), _few(mx.float32, scale, softcap or 1)],
+    return f(inputs=[mx.contiguous(q), k, v, _SEEN if see is None else see, s.m, s.l, mx.contiguous(s.o), no if sinks is None else mx.contiguous(sinks), _few(mx.int32, Hq, H, L, n), _few(mx.float32, scale, softcap or 1)],
              template=list(flags.items()), grid=(256*B*Hq*L, 1, 1), threadgroup=(256, 1, 1), output_shapes=[(B, Hq, L, Dv)], output_dtypes=[q.dtype])[0]
 
 # %% ../nbs/11a_codec_cache.ipynb #cd1f1d8f

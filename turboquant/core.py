@@ -103,10 +103,11 @@ def _check_extent(start, length, N, B, ring):
     if not any(isinstance(x, mx.array) for x in vals):
         _check_ints(int(vals[0]), int(vals[1]), N, ring)
         return int(vals[0]), int(vals[1])
-    if mx.default_device() == mx.cpu:
-        rows = (x.tolist() if isinstance(x, mx.array) else [x] * B for x in vals)
-        for s, n in zip(*rows): _check_ints(s, n, N, ring)
-    return [x.astype(mx.int32) if isinstance(x, mx.array) else mx.full((B,), x, dtype=mx.int32) for x in vals]
+    if mx.default_device() != mx.cpu:                           # the texts step from number to number: no gaps
+        return [mx.contiguous(x.astype(mx.int32)) if isinstance(x, mx.array) else mx.full((B,), x, dtype=mx.int32) for x in vals]
+    rows = [x.tolist() if isinstance(x, mx.array) else [x] * B for x in vals]
+    for s, n in zip(*rows): _check_ints(s, n, N, ring)
+    return [mx.array(x, dtype=mx.int32) for x in rows]
 
 # %% ../nbs/04_sdpa_int4.ipynb #635a83ac
 def _check_exact(name, pair, B, Hkv, Dk, Dv):
@@ -372,7 +373,9 @@ def _random_ends(rng, B, n, ring):
     "Which keys are in use: {} for all, or start and length as two ints or two arrays (B,)"
     ends = [int(rng.integers(1, 3 * n if ring else n + 1)) for _ in range(B)]
     starts = [max(0, e - int(rng.integers(0, n + 1))) if ring else int(rng.integers(0, e + 1)) for e in ends]
-    if _pick(rng, 0, 0, 1): return dict(start=mx.array(starts), length=mx.array(ends))
+    if _pick(rng, 0, 0, 1):
+        both = mx.array([*zip(starts, ends)])                       # columns: numbers with a gap between them
+        return dict(start=both[:, 0], length=both[:, 1])
     return dict(start=starts[0], length=ends[0]) if ring or _pick(rng, 0, 1) else {}
 
 # %% ../nbs/04_sdpa_int4.ipynb #152d377e
@@ -383,7 +386,7 @@ def _random_sight(rng, c, r, sort):
     if sort in ('window', 'both'): kw['window'] = int(rng.integers(1, 60))
     if sort == 'bool': kw['mask'] = mx.array(rng.random((_pick(rng, 1, c.B), _pick(rng, 1, c.Hq), c.L, P)) < .7)
     if sort == 'add': kw['mask'] = r(1, _pick(rng, 1, c.Hq), c.L, P)
-    if _pick(rng, 0, 1): kw['sinks'] = r(c.Hq)
+    if _pick(rng, 0, 1): kw['sinks'] = mx.stack([r(c.Hq), mx.full((c.Hq,), 99, dtype=c.q.dtype)], 1)[:, 0]
     if _pick(rng, 0, 0, 1): kw['softcap'] = 20.
     return kw
 
@@ -824,6 +827,10 @@ def _flags(c, rows, simds, packed=True):
         WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, PACKED=int(packed)).items())
 
 # %% ../nbs/04_sdpa_int4.ipynb #6ee02103
+def _sinks(c):
+    "The sinks without gaps, or one number of no use"
+    return _small(mx.float32, 0.) if c.sinks is None else mx.contiguous(c.sinks)
+
 def _merging(c, counts, make, header):
     "The second pass but for its arrays: kernel, numbers, and keywords of the launch"
     sinks, P = _small(mx.float32, 0.) if c.sinks is None else c.sinks, c.B * c.Hq * c.L
@@ -838,8 +845,7 @@ def merge_launch(c, parts, make, header=SDPA_LOADS, more=None, **kw):
     "The second pass: the states `parts` = (m, l, o) of all splits, and of a second set `more`, to the output"
     counts = parts[0].shape[1], more[0].shape[1] if more else 0                 # states a row in either set
     two, dims, how = once(c, _merging, counts, make, header)
-    sinks = _small(mx.float32, 0.) if c.sinks is None else c.sinks
-    return two(inputs=[*parts, *(more or parts), sinks, dims], **how, **kw)[0]
+    return two(inputs=[*parts, *(more or parts), _sinks(c), dims], **how, **kw)[0]
 
 # %% ../nbs/04_sdpa_int4.ipynb #909b06c6
 def _first_pass(c, make, header, fill, packed):

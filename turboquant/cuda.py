@@ -751,7 +751,7 @@ def mma_inputs(c, splits=None, dims=None):
         no = (_small(c.q.dtype, 0.).reshape(1, 1, 1, 1),) * 2
         ins.update(zip(_MMA_MORE, (*(c.first or no), *(c.recent or no))))
     if c.per_row: ins.update(start=c.start, length=c.length)
-    if c.sinks is not None: ins['sinks'] = c.sinks
+    if c.sinks is not None: ins['sinks'] = mx.contiguous(c.sinks)
     ins['dims'] = mma_dims(c, splits) if dims is None else dims
     return ins
 

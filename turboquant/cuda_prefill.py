@@ -14,7 +14,7 @@ import argparse, functools, hashlib, json, re, sys, time, warnings
 import mlx.core as mx
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #8f4ecf4a
-from .core import BACKENDS, _INPUTS, _arrays, _numbers, _small, _types, check, merge_launch, once, sdpa_ops
+from .core import BACKENDS, _INPUTS, _arrays, _numbers, _sinks, _types, check, merge_launch, once, sdpa_ops
 from .cuda import CUDA_PRELUDE, gpu_seconds, lean_kernel
 from .packing import pack, unpack
 
@@ -622,13 +622,6 @@ def _flash_kernel(D, parts, by_head, types, shared):
                                source=body, header=header, ensure_row_contiguous=False, shared_memory=shared)
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #7a50caf0
-def _sinks(c): return _small(mx.float32, 0.) if c.sinks is None else mx.contiguous(c.sinks)
-
-def _ends_and_more(c, splits):
-    "`_numbers`, with the rows' starts and lengths without gaps: the text takes no steps for them"
-    start, length, *more = _numbers(c, splits)
-    return (mx.contiguous(start), mx.contiguous(length), *more) if c.per_row else (start, length, *more)
-
 def _flash_grid(c, tiles, splits, threads=1):
     heads = c.B * c.Hkv
     return (tiles * threads, heads, splits) if by_head(c) else (heads * threads, tiles, splits)
@@ -636,7 +629,7 @@ def _flash_grid(c, tiles, splits, threads=1):
 def flash_ready(c, sms=132):
     "All of a launch for a `Call` but its arrays: the kernel, its numbers, the splits, and the launch's sizes as keywords"
     (tiles, splits), P = flash_plan(c, sms), c.B * c.Hq * c.L
-    ins, numbers, threads = _arrays(c), _ends_and_more(c, splits), 256 + flash_producers(c.Dk)
+    ins, numbers, threads = _arrays(c), _numbers(c, splits), 256 + flash_producers(c.Dk)
     kernel = _flash_kernel(c.Dk, splits > 1, by_head(c), _types(*ins, *numbers, *[_sinks(c)] * (splits == 1)), flash_shared(c.Dk, c.bits))
     outs = [(P, splits), (P, splits), (P, splits, c.Dv)] if splits > 1 else [(c.B, c.Hq, c.L, c.Dv)]
     return kernel, numbers, splits, dict(template=tuple(flash_flags(c).items()), grid=_flash_grid(c, tiles, splits, threads), threadgroup=(threads, 1, 1),

@@ -15,7 +15,7 @@ import numpy as np
 import mlx.core as mx
 
 # %% ../nbs/07_prefill.ipynb #9e6b7bc6
-from .core import (BACKENDS, SDPA_HEADER, SDPA_LOADS, _INPUTS, _flags, _inputs, _kernel, _small, _types,
+from .core import (BACKENDS, SDPA_HEADER, SDPA_LOADS, _INPUTS, _flags, _inputs, _kernel, _sinks, _small, _types,
                              merge_launch, sdpa_int4)
 from .packing import Packed, pack
 
@@ -460,7 +460,7 @@ def _prefill_call(c, shape, splits, **more):
 def _whole(c, shape, make, head, **kw):
     "One split: the kernel writes the output"
     ins, go = _prefill_call(c, shape, 1, SINKS=int(c.sinks is not None))
-    ins.append(_small(mx.float32, 0.) if c.sinks is None else c.sinks)
+    ins.append(_sinks(c))
     f = _kernel(make, 'prefill_' + _types(*ins[:12], ins[-1]), (*_INPUTS, 'sinks'), ('out',),
                 PREFILL_TEXT + PREFILL_OUT, head)
     return f(inputs=ins, output_shapes=[(c.B, c.Hq, c.L, c.Dv)], output_dtypes=[c.q.dtype], **go, **kw)[0]

@@ -381,7 +381,7 @@ extern "C" int sdpa_shared(const SharedCall* c, const Buffer* b, char* out) {
 # %% ../nbs/11b_shared.ipynb #2584d352
 def shared_text():
     "The C++ text: chapter 6's pieces, those of `SHARED_CPU` in their place; none for packed keys or codes alone"
-    names = [n for n in CPU_TEXT if n not in ('words', 'keys', 'codes', 'ruler')]
+    names = [n for n in CPU_TEXT if n not in ('keys', 'codes', 'ruler')]
     at = names.index('scores')
     names[at:at] = ['turn', 'dots']
     return '\n'.join(SHARED_CPU.get(n, CPU_TEXT.get(n)) for n in names)

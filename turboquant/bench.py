@@ -571,8 +571,8 @@ def copy_main(a):
 # %% ../nbs/16_benchmarks.ipynb #f91b5989
 def show_cpu(row):
     "Print one row of `cpu_row`"
-    each = ', '.join(f"{t} thread{'s'[:t != '1']} {x['sdpa_int4']*1e3:.2f} ms = {x['sdpa_int4']/x['fma']:.2f}x the loop (alone {x['alone']*1e3:.2f} ms)"
-                     for t, x in row['threads'].items())
+    each = ', '.join(f"{t} thread{'s'[:t != '1']} {x['sdpa_int4']*1e3:.2f} ms = {x['sdpa_int4']/x['fma']:.2f}x the loop"
+                     + (f" (alone {x['alone']*1e3:.2f} ms)" if 'alone' in x else '') for t, x in row['threads'].items())
     print(f"{row['Hkv']:2}x{row['G']}x{row['D']:<4}N = {row['N']}, axis {row['k_axis']}: {each}; "
           f"all / 1 thread {gain(row):.2f}x (the loop {gain(row, 'fma'):.2f}x)", flush=True)
 

@@ -1097,7 +1097,7 @@ def _row_speculative(d):
     v, rows = measured()['v'], d['lookup']['smollm2']['rows']
     gain = {x['task']: ratio(x['seconds']['plain'], x['seconds']['lookup']) for x in rows}
     five = [x['gpu_ms']['5']/x['gpu_ms']['1'] for x in d.get('speedrows', {}).get('gemma31', {}).get('passes', ()) if '5' in x.get('gpu_ms', {})]
-    five = f"; a pass over five tokens on an H200: {' and, with chapter 11f’s kernel, '.join(f'{x:.1f}' for x in five)} times one" if five else ''
+    five = f"; a pass over five tokens took an H200 {' and, with chapter 11f’s kernel, '.join(f'{x:.1f}' for x in five)} times as long as one" if five else ''
     return ('speculative decoding is slower', f"break-even at {100*break_even(4, 0, v):.0f} % right guesses (four a pass, CPU); speed-up " + ', '.join(f'{n} {_range(g)}' for n, g in gain.items()) + five,
             ', '.join(f'{n} {g[0]:.2f}×' for n, g in gain.items()) + ' (CPU)' + five, 'a pass over five tokens is not free', 'prompt lookup where texts repeat')
 

@@ -105,7 +105,7 @@ def _check_extent(start, length, N, B, ring):
         return int(vals[0]), int(vals[1])
     if mx.default_device() != mx.cpu:                           # the texts step from number to number: no gaps
         return [mx.contiguous(x.astype(mx.int32)) if isinstance(x, mx.array) else mx.full((B,), x, dtype=mx.int32) for x in vals]
-    rows = [x.tolist() if isinstance(x, mx.array) else [x] * B for x in vals]
+    rows = [x.tolist() if isinstance(x, mx.array) else [int(x)] * B for x in vals]
     for s, n in zip(*rows): _check_ints(s, n, N, ring)
     return [mx.array(x, dtype=mx.int32) for x in rows]
 

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['DOTS_TEXT']
 
-# %% ../nbs/06d_bytes.ipynb #7eb681ea
+# %% ../nbs/06d_bytes.ipynb #8967b945
 DOTS_TEXT = {}
 
-# %% ../nbs/06d_bytes.ipynb #caa04c9f
+# %% ../nbs/06d_bytes.ipynb #dec332c5
 DOTS_TEXT['dot4'] = r"""
 #if defined(PLAIN_DOTS)                     // for tests: this chapter's loops, without an instruction
 #define DOTS 1
@@ -39,7 +39,7 @@ static INLINE vi dot4(vi sum, vi codes, vi digits) {
 #endif
 """
 
-# %% ../nbs/06d_bytes.ipynb #921e7a44
+# %% ../nbs/06d_bytes.ipynb #7f72b002
 DOTS_TEXT['digits'] = r"""
 typedef int8_t  vb __attribute__((vector_size(4 * W)));        // the same registers as bytes, as halves
 typedef int16_t vh __attribute__((vector_size(4 * W)));
@@ -54,7 +54,7 @@ template <int... I> static INLINE vi turn4(vi x, Ints<I...>) { // the 4 x 4 byte
   return (vi)SHUFFLE_OF(vb, (vb)x, (vb)x, I / 16 * 16 + I % 4 * 4 + I % 16 / 4);
 }
 enum { ND = 3 };                            // digits to a number
-static const float MOST = 4194303;          // 2^22 - 1
+static const float MOST = 4194304;          // 2^22
 static INLINE float inverse(float most) { return most > 1e-31f ? MOST / most : 0; }
 // x * inverse, rounded, in three signed digits of base 256. Of every four numbers: low digits, middle ones, high ones, zeros
 static INLINE vi digits(vf x, float inverse) {
@@ -67,7 +67,7 @@ static INLINE vf number(const vi* d) {      // sums of digits back to sums of nu
 }
 """
 
-# %% ../nbs/06d_bytes.ipynb #4e0df251
+# %% ../nbs/06d_bytes.ipynb #6385cd74
 DOTS_TEXT['in_digits'] = r"""
 struct Digits { int32_t d[FEW * T]; float base[FEW], step[FEW]; };            // [row][four numbers][digit]; n stands for n step
 struct Ahead { const char *soon, *next; };  // where codes lie that will be wanted soon, and in the next tile
@@ -104,7 +104,7 @@ static void in_digits(bool along, const float* a, const float* sc, const float* 
 }
 """
 
-# %% ../nbs/06d_bytes.ipynb #d7f56c4e
+# %% ../nbs/06d_bytes.ipynb #362bae34
 DOTS_TEXT['key_dots'] = r"""
 // Ask for a cache line that is wanted soon, into L1; or for every other one of the next tile, into L2
 #define SOON(p, at) if ((at) % 64 == 0) __builtin_prefetch((p) + (at), 0, 3);
@@ -133,7 +133,7 @@ static INLINE void key_dots(const vi* x, const int32_t* d, float* c, const Rule&
 }
 """
 
-# %% ../nbs/06d_bytes.ipynb #fdf94ec5
+# %% ../nbs/06d_bytes.ipynb #1033225a
 DOTS_TEXT['key_bytes'] = r"""
 // Sums that fit the registers: rows and columns of keys at once, rows of values
 enum { SMALL = W == 8, KROWS = SMALL ? 4 : 8, VROWS = SMALL ? 2 : 4 };
@@ -165,7 +165,7 @@ static void key_bytes(const Packed& p, const Span& s, int d0, const Digits& q, c
 }
 """
 
-# %% ../nbs/06d_bytes.ipynb #de346964
+# %% ../nbs/06d_bytes.ipynb #2d05fe4d
 DOTS_TEXT['braid'] = r"""
 enum { HALVES = W > 8 ? 2 : 1, BLOCKS = W < 8 ? 2 : 1, SETS = 4 / HALVES };   // rows to a register, registers to 32 bytes; sums' dims
 template <bool HIGH, int... I> static INLINE vi bytes2(vi a, vi b, Ints<I...>) {          // a0 b0 a1 b1 of every 16 bytes, or a8 b8
@@ -204,7 +204,7 @@ static void braided(const Packed& p, const Span& s, int d0, int groups, vi* y) {
 }
 """
 
-# %% ../nbs/06d_bytes.ipynb #7cfc3e93
+# %% ../nbs/06d_bytes.ipynb #f1cec4bc
 DOTS_TEXT['value_dots'] = r"""
 template <int H, int... I> static INLINE vf dealt(vf a, vf b, Ints<I...>) {   // even dims and odd ones, one after the other
   return SHUFFLE(a, b, I % 2 * W + H * (W / 2) + I / 2);
@@ -236,7 +236,7 @@ static INLINE void value_dots(const vi* y, const int32_t* d, int groups, float* 
 }
 """
 
-# %% ../nbs/06d_bytes.ipynb #8103afb8
+# %% ../nbs/06d_bytes.ipynb #19439d2c
 DOTS_TEXT['value_bytes'] = r"""
 template <int R = VROWS, class... A> __attribute__((noinline)) static void value_rows(int rows, const A&... a) {
   if (rows == R) value_dots<R>(a...);

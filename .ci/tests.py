@@ -80,7 +80,7 @@ def leaves_no_diff(*cmd):
     "Run `cmd` in a copy of the project; returns a complaint, or nothing"
     with tempfile.TemporaryDirectory() as d:
         a, b = copy(Path(d, 'a')), copy(Path(d, 'b'))
-        r = subprocess.run(cmd, cwd=b, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        r = subprocess.run(cmd, cwd=b, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=dict(os.environ, PYTHONDONTWRITEBYTECODE='1'))
         if r.returncode: return r.stdout + r.stderr
         files = changed(a, b)
         return f"would change {', '.join(files)}: run `make export` and look at the difference" if files else ''

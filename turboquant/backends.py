@@ -764,7 +764,7 @@ struct Worker {                             // one task: some queries of a KV he
   Digits *kd, *vd; bool asked = false;      // chunks of the queries, and of a tile's weights, in digits
   Worker(const Job& t, long b, long h, long i0, long i1) :
     t(t), b(b), h(h), i0(i0), nl(i1 - i0), rows(nl * t.G) {
-    const long nk = per_tile(t.k), nv = per_tile(t.v), nm = std::max(nk, nv), nd = rows <= FEW ? t.ck + t.cv : 0;
+    const long nk = per_tile(t.k), nv = per_tile(t.v), nm = std::max(nk, nv), nd = DOTS && rows <= FEW ? t.ck + t.cv : 0;
     q = room.get(rows * (T * (t.ck + t.cv + 1) + W + 1) + 2 * T * T + nd * sizeof(Digits) / 4 + 2 * nk + 2 * nv + nm);
     o = q + rows * T * t.ck; s = o + rows * T * t.cv; tile = s + rows * T; more = tile + T * T;
     kd = (Digits*)(more + T * T); vd = kd + t.ck; l = (float*)(kd + nd); m = l + rows * W;

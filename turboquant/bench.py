@@ -374,7 +374,8 @@ def cpu_row(shape, N=16384, k_axis=-2, rounds=21, calls=8):
     for r in range(rounds + 2):
         for t, x in took.items():
             new = dict(sdpa_int4=_on(t, lambda: _clocked(call, calls)), alone=_on(t, lambda: _clocked(call)), fma=fma_seconds(n, t))
-            if r > 1: [x[w].append(s) for w, s in new.items()]
+            for w, s in new.items():
+                if r > 1: x[w].append(s)
     return dict(shape=shape, Hkv=Hkv, G=G, D=D, N=N, k_axis=k_axis, multiply_adds=n, bytes=must_read(c),
                 floor=_floor(shape, mx.float32, 1, k_axis),
                 threads={str(t): {w: statistics.median(v) for w, v in x.items()} for t, x in took.items()})

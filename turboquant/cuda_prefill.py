@@ -100,7 +100,7 @@ DEVICE int place(int rows, int r, int c) { return ((c >> 3) * rows + r) * 64 + (
 
 """
 
-# %% ../nbs/07a_nvidia_prefill.ipynb #9b7cd9df
+# %% ../nbs/07a_nvidia_prefill.ipynb #4ffadbdc
 FLASH_UNPACK = r"""
 #define GROUP_ENDS asm volatile("cp.async.commit_group;" ::: "memory");
 #define GROUPS_LEFT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory");
@@ -111,7 +111,10 @@ DEVICE void fetch16(uint to, const void* from) { asm volatile("cp.async.cg.share
 DEVICE void put16(uint to, uint4 x) { asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" :: "r"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory"); }
 DEVICE uint get4(uint from) { uint x; asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(from)); return x; }
 DEVICE uint4 get16(uint from) { uint4 x; asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(from)); return x; }
+"""
 
+# %% ../nbs/07a_nvidia_prefill.ipynb #f777d0c4
+FLASH_UNPACK += r"""
 // One thread's share of unpacking tiles of 64 keys, in PARTS. AXIS 2: one chunk of every KSTEP-th key; AXIS 1: four
 // neighbouring chunks, which share a scale. Words wait in `box`, shared memory of this warp's own.
 template <int D, int BITS, int AXIS, int GROUP, int THREADS, int PARTS, class S> struct Unpacker {
@@ -134,7 +137,10 @@ template <int D, int BITS, int AXIS, int GROUP, int THREADS, int PARTS, class S>
     slot0 = (p - lane) * 4 * PER * IN + lane * (AXIS == 1 ? 16 : 4 * W);                                     // where its words wait
     codes0 = (AXIS == 1 ? c : q % C) * W * cd + from0 * cn;
     scales0 = (AXIS == 1 ? c * 8 / GROUP * sd + key0 * sn : c * 8 * sd); biases0 = (AXIS == 1 ? c * 8 / GROUP * bd + key0 * bn : c * 8 * bd);
-  }
+  }"""
+
+# %% ../nbs/07a_nvidia_prefill.ipynb #8f959140
+FLASH_UNPACK += r"""
   DEVICE void load_scales(int n0) {
     const S* scales = this->scales; const S* biases = this->biases;
     KEPT_NOT(scales, biases)
@@ -156,7 +162,10 @@ template <int D, int BITS, int AXIS, int GROUP, int THREADS, int PARTS, class S>
         UNROLL for (int x = 0; x < 4; x++) { (&s8[i].x)[x] = as_halves((&s8[i].x)[x], S()); (&b8[i].x)[x] = as_halves((&b8[i].x)[x], S()); }
       }
     else UNROLL for (int i = 0; i < ITEMS; i++) sb[i] = bits2(__halves2half2(to_half(s1[i]), to_half(b1[i])));
-  }
+  }"""
+
+# %% ../nbs/07a_nvidia_prefill.ipynb #426c76a2
+FLASH_UNPACK += r"""
   // Slots past the buffer's end are not read.
   template <int PART> DEVICE void fetch(int n0, uint box) {
     const uint* from = codes_at + (n0 * cn + codes0);
@@ -173,7 +182,10 @@ template <int D, int BITS, int AXIS, int GROUP, int THREADS, int PARTS, class S>
       if (k < left) ROLLED for (int x = 0; x < PER; x++)
         fetch4(box + slot0 + (AXIS == 1 ? (i * W + x / 4) * 512 + x % 4 * 4 : i * 128 * W + x * 4), from + k * cn + x * cd);
     }
-  }
+  }"""
+
+# %% ../nbs/07a_nvidia_prefill.ipynb #40887328
+FLASH_UNPACK += r"""
   // Words are read eight chunks at a time before any is stored: a read would have to wait for a store it might depend on.
   template <int PART, bool ALL> DEVICE void store_some(uint to, uint box, int j0, int j1) {
     constexpr int AT_ONCE = IN * WIDE < 8 ? IN : 8 / WIDE;                            // items read at once

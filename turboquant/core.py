@@ -882,7 +882,7 @@ BACKENDS = {'ops': sdpa_ops, 'metal': sdpa_metal}      # name -> function of a C
 
 @functools.lru_cache(None)
 def _load_backends():
-    for m in ('backends', 'cuda', 'prefill', 'cuda_prefill'):       # later chapters, where they exist
+    for m in ('backends', 'cuda', 'prefill', 'cuda_prefill', 'cuda_straight'):       # later chapters, where they exist
         if importlib.util.find_spec(f'turboquant.{m}'): importlib.import_module(f'turboquant.{m}')
 
 # %% ../nbs/04_sdpa_int4.ipynb #2aa83e48

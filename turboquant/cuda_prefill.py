@@ -661,22 +661,22 @@ def has_wgmma():
     return mx.default_device() != mx.cpu and getattr(mx, 'device_info', dict)().get('compute_capability_major') == 9
 
 @functools.lru_cache(None)
-def _proven(D, bits, groups, axes, dtype):
-    """Does the text compute right on this GPU? Tried once a kind, on a random call, against MLX operations;
+def _proven(run, D, bits, groups, axes, dtype):
+    """Does `run`'s text compute right on this GPU? Tried once a kind, on a random call, against MLX operations;
     False, with a warning, where it does not, and then chapter 6b's text runs"""
     draw = lambda h, n: mx.random.normal((1, h, n, D), key=mx.random.key(n + h)).astype(dtype)
     packed = [pack(draw(2, 200), bits=b, group_size=g, axis=a, dtype=dtype) for b, g, a in zip(bits, groups, axes)]
     c = check(draw(4, 33), *packed, scale=D**-.5, mask='causal', bits=bits, group_size=groups)
-    try: far = mx.abs(sdpa_flash(c).astype(mx.float32) - sdpa_ops(c).astype(mx.float32)).max().item()
+    try: far = mx.abs(run(c).astype(mx.float32) - sdpa_ops(c).astype(mx.float32)).max().item()
     except (RuntimeError, ValueError) as e: far = str(e)[:200]
     if isinstance(far, float) and far < (.06 if dtype == mx.bfloat16 else .01): return True
-    warnings.warn(f"turboquant: the tensor-core prefill text fails on this GPU ({far}); a slower one runs instead", stacklevel=2)
+    warnings.warn(f"turboquant: a tensor-core prefill text ({run.__name__}) fails on this GPU ({far}); a slower one runs instead", stacklevel=2)
     return False
 
 _before = BACKENDS['cuda']
 
 def _way(c):
-    right = flash_fits(c) and has_wgmma() and _proven(c.Dk, c.bits, c.groups, (c.k.axis, c.v.axis), c.q.dtype)
+    right = flash_fits(c) and has_wgmma() and _proven(sdpa_flash, c.Dk, c.bits, c.groups, (c.k.axis, c.v.axis), c.q.dtype)
     return sdpa_flash if right else _before
 
 def sdpa_cuda_any(c):

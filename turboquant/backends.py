@@ -1356,7 +1356,6 @@ def _noted(arrays):
     return _NOTES.runs != before
 
 # %% ../nbs/06_backends.ipynb #51b43b44
-@functools.lru_cache(None)
 def _notices():
     "Are arrays noted in every transformation?"
     x, seen = mx.array(1.), []
@@ -1364,7 +1363,7 @@ def _notices():
     for _ in range(2): mx.vjp(f, [x], [x]); mx.jvp(f, [x], [x]); mx.compile(f)(x); mx.vmap(f)(x[None])
     return all(seen)
 
-def _recorded(arrays): return _noted(arrays) or not _notices()
+_ALWAYS = not _notices()
 
 # %% ../nbs/06_backends.ipynb #c7fc69d2
 def _evaluated(arrays):
@@ -1409,7 +1408,7 @@ def sdpa_cpu(c:Call,      # a checked call
         return sdpa_ops(c)
     arrays = _arrays(c)
     present = [a for a in arrays if a is not None]
-    recorded = _recorded(present)
+    recorded = _noted(present) or _ALWAYS
     if not _evaluated(present): return sdpa_ops(c)
     out = _compute(c, lib, arrays)
     return _tied(c, out, *present) if recorded else out

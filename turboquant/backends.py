@@ -1341,21 +1341,21 @@ def _tied_jvp(given, tangents):
     return mx.jvp(f, xs, [mx.zeros_like(x) if d is None else d for x, d in zip(xs, t)])[1][0]
 
 # %% ../nbs/06_backends.ipynb #96da7611
-class _Notes(threading.local): runs = 0
-_NOTES = _Notes()
+_RUNS = [0]
 
 @functools.partial(mx.compile, shapeless=True)
 def _note(*arrays):
-    _NOTES.runs += 1
+    _RUNS[0] += 1
     return []
 
 def _noted(arrays):
     "Does one of `arrays` take part in a transformation of MLX? The first call for new dtypes and numbers of dimensions says so, too"
-    before = _NOTES.runs
+    before = _RUNS[0]
     _note(*arrays)
-    return _NOTES.runs != before
+    return _RUNS[0] != before
 
 # %% ../nbs/06_backends.ipynb #51b43b44
+@functools.lru_cache(None)
 def _notices():
     "Are arrays noted in every transformation?"
     x, seen = mx.array(1.), []
@@ -1363,7 +1363,11 @@ def _notices():
     for _ in range(2): mx.vjp(f, [x], [x]); mx.jvp(f, [x], [x]); mx.compile(f)(x); mx.vmap(f)(x[None])
     return all(seen)
 
-_ALWAYS = not _notices()
+_MAIN = threading.main_thread().ident
+
+def _recorded(arrays):
+    "Must the result be tied to `arrays`?"
+    return threading.get_ident() != _MAIN or _noted(arrays) or not _notices()
 
 # %% ../nbs/06_backends.ipynb #c7fc69d2
 def _evaluated(arrays):
@@ -1408,7 +1412,7 @@ def sdpa_cpu(c:Call,      # a checked call
         return sdpa_ops(c)
     arrays = _arrays(c)
     present = [a for a in arrays if a is not None]
-    recorded = _noted(present) or _ALWAYS
+    recorded = _recorded(present)
     if not _evaluated(present): return sdpa_ops(c)
     out = _compute(c, lib, arrays)
     return _tied(c, out, *present) if recorded else out

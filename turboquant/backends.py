@@ -6,13 +6,13 @@
 __all__ = ['CPU_TEXT', 'cpu_flags', 'cpu_text', 'cpu_threads', 'cpu_library', 'sdpa_cpu']
 
 # %% ../nbs/06_backends.ipynb #b70216dc
-import ctypes, functools, os, platform, sys, warnings
+import ctypes, functools, os, platform, sys, threading, warnings
 from dataclasses import replace
 import numpy as np
 import mlx.core as mx
 
 # %% ../nbs/06_backends.ipynb #d6a59da3
-from .core import BACKENDS, Call, sdpa_ops
+from .core import BACKENDS, Call, once, sdpa_ops
 from .dots import DOTS_TEXT
 from .simulator import CompilerMissing, compile_cpp
 
@@ -34,6 +34,7 @@ def cpu_text(upto=None):
 CPU_TEXT['headers'] = r"""
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <cstdint>
@@ -767,8 +768,8 @@ struct Worker {                             // one task: some queries of a KV he
     const long nk = per_tile(t.k), nv = per_tile(t.v), nm = std::max(nk, nv), nd = DOTS && rows <= FEW ? t.ck + t.cv : 0;
     q = room.get(rows * (T * (t.ck + t.cv + 1) + W + 1) + 2 * T * T + nd * sizeof(Digits) / 4 + 2 * nk + 2 * nv + nm);
     o = q + rows * T * t.ck; s = o + rows * T * t.cv; tile = s + rows * T; more = tile + T * T;
-    kd = (Digits*)(more + T * T); vd = kd + t.ck; l = (float*)(kd + nd); m = l + rows * W;
-    ks = m + rows; kb = ks + nk; tmp = kb + nk; vs = tmp + nm; vb = vs + nv;
+    kd = (Digits*)(more + T * T); vd = kd + t.ck; l = (float*)(kd + nd); ks = l + rows * W;
+    kb = ks + nk; tmp = kb + nk; vs = tmp + nm; vb = vs + nv; m = vb + nv;    // m is last: the others start on whole registers
     std::fill(o, o + rows * T * t.cv, 0.f); std::fill(l, l + rows * W, 0.f); std::fill(m, m + rows, -INF);
   }
   long head(long r) const { return h * t.G + r / nl; }
@@ -841,6 +842,7 @@ static void codes(const Packed& p, const Span& s, int d0, bool along, const floa
 CPU_TEXT['ruler'] = r"""
 // A tile's scales and biases; turned: [group][slot] instead of [slot][group]
 void Worker::ruler(const Packed& p, const Span& s, float* sc, float* bi, bool turned) {
+  turned &= p.D > p.group || s.lo > 0 || s.hi < T;             // one group, a whole tile: the same either way
   scales(p, p.scales, s, turned ? tmp : sc); if (turned) across(tmp, s, p.D / p.group, sc);
   scales(p, p.biases, s, turned ? tmp : bi); if (turned) across(tmp, s, p.D / p.group, bi);
 }
@@ -1007,6 +1009,9 @@ static void step_aside(int busy) {          // leave the processor `busy`, if ot
 
 # %% ../nbs/06_backends.ipynb #892e5d39
 CPU_TEXT['pool'] = r"""
+static long now() {                         // in nanoseconds
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 static inline void breathe() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -1014,27 +1019,42 @@ static inline void breathe() {
   asm volatile("yield");
 #endif
 }
+template <class F> static bool soon(long ns, F f) {            // spin until f(), at most so long; did it come true?
+  for (const long end = now() + ns; !f();) {
+    if (now() > end) return f();
+    for (int i = 0; i < 8; i++) breathe();
+    std::this_thread::yield();              // whoever has work goes first
+  }
+  return true;
+}
 """
 
 # %% ../nbs/06_backends.ipynb #9523fe25
 CPU_TEXT['pool'] += r"""
 struct Pool {                               // helpers that sleep between calls
-  std::mutex turn, lock;                    // turn: one call at a time has the helpers
-  std::condition_variable wake, done;
-  std::atomic<long> round{0}, next{0}, active{0};
-  const Job* job = nullptr; long count = 0; int helpers = 0, limit = 0; bool open = false; int caller = -1;
+  enum { SOON = 150000 };
+  std::mutex lock; std::condition_variable wake, done;
+  std::atomic<bool> taken{false}, open{false}, waiting{false};
+  std::atomic<long> round{0}, posted{0}, next{0}, inside{0}, asleep{0};
+  const Job* job = nullptr; long count = 0; int helpers = 0, limit = 0, caller = -1;
   void work(const Job* t, long n) { for (long i; (i = next.fetch_add(1)) < n;) task(*t, i); }
+  void visit(int id) {                      // a helper's part in a round, if it is not too late, and needed
+    inside++;
+    if (open && id < limit) { step_aside(caller); work(job, count); }
+    if (--inside == 0 && waiting) { std::lock_guard<std::mutex> hold(lock); done.notify_one(); }
+  }
   void help(int id) {
-    for (long seen = 0;;) {
-      for (int i = 0; i < 1000 && round.load() == seen; i++) breathe();
-      std::unique_lock<std::mutex> hold(lock);
-      wake.wait(hold, [&] { return round.load() != seen; });
-      seen = round.load();
-      if (!open || id >= limit) continue;   // woke too late, or not needed
-      active++;
-      const Job* t = job; const long n = count; const int busy = caller;
-      hold.unlock(); step_aside(busy); work(t, n); hold.lock();
-      if (--active == 0) done.notify_one();
+    const bool spare = id + 2 <= (int)std::thread::hardware_concurrency();
+    int late = 0;                           // rounds that were not soon, one after the other
+    for (long seen = 0;; visit(id)) {
+      const auto came = [&] { return round != seen; };
+      const long since = now();
+      if (!(spare && late < 2 && soon(SOON, came))) {
+        std::unique_lock<std::mutex> hold(lock);
+        asleep++; wake.wait(hold, came); asleep--;
+      }
+      late = posted - since < SOON ? 0 : late < 2 ? late + 1 : 2;
+      seen = round;
     }
   }
 """
@@ -1046,20 +1066,19 @@ CPU_TEXT['pool'] += r"""
     catch (const std::exception&) {}
   }
   void run(const Job& t, long n, int threads) {
-    std::unique_lock<std::mutex> mine(turn, std::try_to_lock);
-    if (threads < 2 || n < 2 || !mine.owns_lock()) { for (long i = 0; i < n; i++) task(t, i); return; }
-    {
-      std::lock_guard<std::mutex> hold(lock);
-      limit = (int)std::min((long)threads, n) - 1;             // the caller works too
-      start(limit);
-      job = &t; count = n; next = 0; open = true; caller = processor(); round++;
-    }
-    wake.notify_all();
+    if (threads < 2 || n < 2 || taken.exchange(true)) { for (long i = 0; i < n; i++) task(t, i); return; }
+    limit = (int)std::min((long)threads, n) - 1;               // the caller works too
+    start(limit);
+    job = &t; count = n; next = 0; caller = processor(); posted = now(); open = true; round++;
+    if (asleep) { { std::lock_guard<std::mutex> hold(lock); } wake.notify_all(); }
     work(&t, n);
-    for (int i = 0; i < 5000 && active.load(); i++) breathe();
-    std::unique_lock<std::mutex> hold(lock);
     open = false;
-    done.wait(hold, [&] { return active.load() == 0; });
+    const auto left = [&] { return inside == 0; };
+    if (!soon(SOON, left)) {
+      std::unique_lock<std::mutex> hold(lock);
+      waiting = true; done.wait(hold, left); waiting = false;
+    }
+    taken = false;
   }
 };
 """
@@ -1166,8 +1185,8 @@ def _c_call(c, threads):
 def _arrays(c):
     "The call's arrays in the text's order, None where one is absent"
     two = (None, None)
-    return [c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks,
-            *((c.start, c.length) if c.per_row else two)]
+    return (c.q, *c.k[:3], *c.v[:3], *(c.first or two), *(c.recent or two), c.mask, c.sinks,
+            *((c.start, c.length) if c.per_row else two))
 
 # %% ../nbs/06_backends.ipynb #97def695
 _take, _release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
@@ -1189,12 +1208,59 @@ def _with_buffers(arrays, f):
     finally:
         for p in held: _release(p)
 
+# %% ../nbs/06_backends.ipynb #6916694a
+CPU_TEXT['lent'] = r"""
+static struct Python {                      // functions of the interpreter, and its None
+  void* (*item)(void*, long); int (*take)(void*, Buffer*, int); void (*give)(Buffer*);
+  void* (*leave)(); void (*enter)(void*); void* none;
+} py;
+extern "C" void sdpa_python(const Python* p) { py = *p; }
+static long threads_asked(long otherwise) { // TURBOQUANT_THREADS, read as in Python; 0: it is wrong
+  const char* s = std::getenv("TURBOQUANT_THREADS");
+  if (!s) return otherwise;
+  long n = 0;
+  for (int i = 0; i < 8 && *s >= '0' && *s <= '9'; i++) n = 10 * n + *s++ - '0';
+  return *s || n > 1024 ? 0 : n;
+}
+// sdpa_cpu from a tuple of Python's arrays into another. 3: TURBOQUANT_THREADS is wrong; -1: an exception of Python's is set
+extern "C" int sdpa_lent(const Call* c, void* arrays, void* out) {
+  Call mine = *c;
+  if (!(mine.threads = threads_asked(c->threads))) return 3;
+  Buffer b[16] = {};
+  const int RECORDS_RO = 0x1c;              // with strides and format
+  int rc = py.take(out, b + 15, RECORDS_RO);
+  for (int i = 0; i < 15 && !rc; i++) {
+    void* x = py.item(arrays, i);
+    if (x != py.none) rc = py.take(x, b + i, RECORDS_RO);
+  }
+  if (!rc) {
+    void* state = py.leave();               // other Python threads may run
+    rc = sdpa_cpu(&mine, b, b[15].buf);
+    py.enter(state);
+  }
+  for (Buffer& x : b) if (x.obj) py.give(&x);
+  return rc;
+}
+"""
+
+# %% ../nbs/06_backends.ipynb #6a53f9e3
+_PYTHON = (ctypes.c_void_p * 6)(*(ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value for n in (
+    'PyTuple_GetItem PyObject_GetBuffer PyBuffer_Release PyEval_SaveThread PyEval_RestoreThread').split()), id(None))
+
+@functools.lru_cache(None)
+def _entry(lib):
+    "`sdpa_lent` of a compiled text"
+    lib.sdpa_python(_PYTHON)
+    f = ctypes.PyDLL(lib._name).sdpa_lent
+    f.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    return f
+
 # %% ../nbs/06_backends.ipynb #cd566961
 def cpu_threads():
     "Threads the CPU backend may use: TURBOQUANT_THREADS, 1 to 1024, else the processors open to this process"
     n = os.environ.get('TURBOQUANT_THREADS')
     if n is None: return _processors()
-    if n.isdecimal() and len(n) < 9 and 1 <= int(n) <= 1024: return int(n)
+    if n.isascii() and n.isdecimal() and len(n) < 9 and 1 <= int(n) <= 1024: return int(n)
     raise ValueError(f"TURBOQUANT_THREADS is {n[:40]!r}; expected a whole number from 1 to 1024")
 
 # %% ../nbs/06_backends.ipynb #afa3e14b
@@ -1274,6 +1340,35 @@ def _tied_jvp(given, tangents):
     t = [tangents[i + 2] for i in at]
     return mx.jvp(f, xs, [mx.zeros_like(x) if d is None else d for x, d in zip(xs, t)])[1][0]
 
+# %% ../nbs/06_backends.ipynb #96da7611
+_RUNS = [0]
+
+@functools.partial(mx.compile, shapeless=True)
+def _note(*arrays):
+    _RUNS[0] += 1
+    return []
+
+def _noted(arrays):
+    "Does one of `arrays` take part in a transformation of MLX? The first call for new dtypes and numbers of dimensions says so, too"
+    before = _RUNS[0]
+    _note(*arrays)
+    return _RUNS[0] != before
+
+# %% ../nbs/06_backends.ipynb #51b43b44
+@functools.lru_cache(None)
+def _notices():
+    "Are arrays noted in every transformation?"
+    x, seen = mx.array(1.), []
+    def f(x): seen.append(_noted([x])); return x
+    for _ in range(2): mx.vjp(f, [x], [x]); mx.jvp(f, [x], [x]); mx.compile(f)(x); mx.vmap(f)(x[None])
+    return all(seen)
+
+_MAIN = threading.main_thread().ident
+
+def _recorded(arrays):
+    "Must the result be tied to `arrays`?"
+    return threading.get_ident() != _MAIN or _noted(arrays) or not _notices()
+
 # %% ../nbs/06_backends.ipynb #c7fc69d2
 def _evaluated(arrays):
     "Evaluate, with one wait for all; False where MLX is recording and there is nothing to evaluate"
@@ -1284,17 +1379,24 @@ def _evaluated(arrays):
     return True
 
 # %% ../nbs/06_backends.ipynb #4a19551b
+@functools.lru_cache(16)
+def _blank(shape, dtype): return memoryview(np.zeros(shape, dtype))
+
+def _ready(c, lib):
+    "What a call needs besides its arrays: a function of these and of one for the output, a blank for that, is it bfloat16?"
+    run = functools.partial(_entry(lib), ctypes.byref(_c_call(c, _processors())))
+    return run, _blank((c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1]), c.q.dtype == mx.bfloat16
+
 def _compute(c, lib, arrays):
     "The call by a compiled text; its arrays are evaluated"
-    out = np.empty((c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
-    call = _c_call(c, cpu_threads())
-    run = lambda bufs: lib.sdpa_cpu(ctypes.byref(call), bufs, ctypes.c_void_p(out.ctypes.data))
-    rc = _with_buffers(arrays, run)
+    run, blank, bf16 = once(c, _ready, lib)
+    out = mx.array(blank)
+    rc = run(arrays, out)
     if rc == 1:                                                  # rows lie apart somewhere: copy
-        rc = _with_buffers([a if a is None or i > 10 else mx.contiguous(a) for i, a in enumerate(arrays)], run)
+        rc = run(tuple(a if a is None or i > 10 else mx.contiguous(a) for i, a in enumerate(arrays)), out)
+    if rc == 3: cpu_threads()                                    # which says what is wrong
     if rc: raise MemoryError("sdpa_cpu: no memory for partial results")
-    res = mx.array(out)
-    return res.view(mx.bfloat16) if c.q.dtype == mx.bfloat16 else res
+    return out.view(mx.bfloat16) if bf16 else out
 
 # %% ../nbs/06_backends.ipynb #03378706
 def sdpa_cpu(c:Call,      # a checked call
@@ -1303,16 +1405,17 @@ def sdpa_cpu(c:Call,      # a checked call
     """The call on CPU cores, by the C++ text; by MLX operations where it cannot be compiled.
 
     Evaluates its arrays. Gradients, and calls inside `mx.compile` or `mx.vmap`, are those of `sdpa_ops`.
-    The result keeps the call's arrays until it is evaluated. Raises MemoryError, and ValueError for a wrong
-    TURBOQUANT_THREADS."""
+    Raises MemoryError, and ValueError for a wrong TURBOQUANT_THREADS."""
     try: lib = lib or cpu_library()
     except (CompilerMissing, RuntimeError, OSError) as e:
         _without(e)
         return sdpa_ops(c)
     arrays = _arrays(c)
     present = [a for a in arrays if a is not None]
+    recorded = _recorded(present)
     if not _evaluated(present): return sdpa_ops(c)
-    return _tied(c, _compute(c, lib, arrays), *present)
+    out = _compute(c, lib, arrays)
+    return _tied(c, out, *present) if recorded else out
 
 # %% ../nbs/06_backends.ipynb #10b1ca47
 BACKENDS['cpu'] = sdpa_cpu

@@ -205,14 +205,14 @@ _PLAIN = {int, float, bool, str, type(None)}
 def _look(a): return type(a), a.shape, a.dtype
 def _looks(xs): return xs and (*map(_look, xs),)                   # of a pair, or None
 
-def _signature(q, k, v, sinks, first, recent, mask, numbers, pairs):
-    "All that `check_all` looks at, hashable; None where that includes what arrays hold, or objects of unusual types"
-    pairs = *map(_pair, pairs),
-    kinds = (*map(type, numbers), *map(type, sum(pairs, ())))
-    if not (type(k) is type(v) is Packed and type(mask) in _PLAIN and _PLAIN.issuperset(kinds)): return None
-    try: return (_look(q), _looks(k[:3]), _looks(v[:3]), k.axis, v.axis, sinks if sinks is None else _look(sinks),
-                 _looks(first), _looks(recent), mask, numbers, pairs, kinds)
-    except (AttributeError, TypeError): return None
+def _signature(q, k, v, sinks, first, recent, plain):
+    "All that `check_all` looks at, arrays first; an error of some kind, or None, where it could not be remembered anyway"
+    if not type(k) is type(v) is Packed: return None
+    kc, ks, kb, ka = k
+    vc, vs, vb, va = v                                           # spelled out, for this comes before every call
+    return (type(q), q.shape, q.dtype, type(kc), kc.shape, kc.dtype, type(ks), ks.shape, ks.dtype, type(kb), kb.shape, kb.dtype,
+            type(vc), vc.shape, vc.dtype, type(vs), vs.shape, vs.dtype, type(vb), vb.shape, vb.dtype, ka, va,
+            plain, (*map(type, plain),), sinks if sinks is None else _look(sinks), _looks(first), _looks(recent))
 
 # %% ../nbs/04_sdpa_int4.ipynb #04sign3
 _SEEN, _MOST = {}, 512                                          # some 2.5 KB each
@@ -220,7 +220,7 @@ _SEEN, _MOST = {}, 512                                          # some 2.5 KB ea
 def _again(c, q, k, v, sinks, first, recent):
     "The remembered `Call` c over these arrays"
     new = object.__new__(Call)
-    new.__dict__.update(c.__dict__, q=q, k=k, v=v, sinks=sinks, first=first if c.F else None, recent=recent if c.R else None)
+    new.__dict__ = {**c.__dict__, 'q': q, 'k': k, 'v': v, 'sinks': sinks, 'first': first if c.F else None, 'recent': recent if c.R else None}
     return new
 
 def once(c, f, *args):
@@ -235,11 +235,13 @@ def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, s
     """The arguments of `sdpa_int4`, checked, as a `Call`.
 
     ValueError names the argument, what came and what was expected."""
-    key = _signature(q, k, v, sinks, first, recent, mask, (scale, window, softcap, start, length, ring), (group_size, bits))
-    c = _SEEN.get(key)
+    groups, widths = _pair(group_size), _pair(bits)
+    plain = (scale, mask, window, softcap, start, length, ring, len(groups), *groups, *widths)
+    try: c = _SEEN.get(key := _signature(q, k, v, sinks, first, recent, plain))
+    except (AttributeError, TypeError): c = key = None           # no arrays, or what has no hash
     if c: return _again(c, q, k, v, sinks, first, recent)
     c = check_all(q, k, v, scale, mask, window, sinks, softcap, start, length, ring, first, recent, group_size, bits)
-    if not key: return c
+    if not (key and _PLAIN.issuperset(map(type, plain))): return c          # what other objects hold may change
     if len(_SEEN) >= _MOST: _SEEN.clear()
     _SEEN[key] = _again(c, *[None] * 6)
     c.memo = _SEEN[key].memo = {}
@@ -886,10 +888,18 @@ def _load_backends():
         if importlib.util.find_spec(f'turboquant.{m}'): importlib.import_module(f'turboquant.{m}')
 
 # %% ../nbs/04_sdpa_int4.ipynb #2aa83e48
+@functools.lru_cache(None)
+def _encoded(name): return os.environ.encodekey(name)
+
+def _variable(name):
+    "os.environ.get(name); where there is none, without the exception that this raises and catches inside"
+    kept = getattr(os.environ, '_data', None)
+    return None if kept is not None and _encoded(name) not in kept else os.environ.get(name)
+
 def backend():
     "The backend of MLX's default device: 'metal', 'cuda', 'cpu' or 'ops'; TURBOQUANT_BACKEND overrides"
     _load_backends()
-    name = os.environ.get('TURBOQUANT_BACKEND')
+    name = _variable('TURBOQUANT_BACKEND')
     if name == 'cpu' and name not in BACKENDS: name = 'ops'          # no compiler: the same on the same device
     if name and name not in BACKENDS:
         raise ValueError(f"TURBOQUANT_BACKEND is {name!r}; expected one of {', '.join(sorted(BACKENDS))}")

@@ -4,20 +4,20 @@
 
 # %% auto #0
 __all__ = ['STRAIGHT_HELP', 'STRAIGHT_WORDS', 'STRAIGHT_SCALES', 'STRAIGHT_SETUP', 'STRAIGHT_PRODUCE', 'STRAIGHT_QUERIES',
-           'STRAIGHT_SCORES', 'STRAIGHT_VALUES', 'STRAIGHT_SOFTMAX', 'STRAIGHT_LOOP', 'STRAIGHT_OUT', 'STRAIGHT_PARTS',
-           'STRAIGHT_REGISTERS', 'straight_header', 'straight_body', 'straight_shared', 'straight_fits',
-           'straight_flags', 'straight_ready', 'sdpa_straight', 'sdpa_cuda_straight']
+           'STRAIGHT_EXACT', 'STRAIGHT_SCORES', 'STRAIGHT_VALUES', 'STRAIGHT_SOFTMAX', 'STRAIGHT_LOOP', 'STRAIGHT_OUT',
+           'STRAIGHT_PARTS', 'STRAIGHT_REGISTERS', 'straight_header', 'straight_body', 'straight_shared',
+           'straight_fits', 'straight_flags', 'straight_ready', 'sdpa_straight', 'sdpa_cuda_straight']
 
-# %% ../nbs/07aa_straight.ipynb #95970ee8
+# %% ../nbs/07aa_straight.ipynb #f10b804c
 import functools, hashlib
 import mlx.core as mx
 
-# %% ../nbs/07aa_straight.ipynb #bd575c78
+# %% ../nbs/07aa_straight.ipynb #b9033b07
 from .core import BACKENDS, _INPUTS, _arrays, _numbers, _sinks, _types, check, merge_launch, once
 from .cuda import CUDA_PRELUDE, lean_kernel
 from .cuda_prefill import FLASH_COMMON, FLASH_HOPPER, FLASH_PLACE, FLASH_WORDS, _proven, flash_fits, flash_plan, has_wgmma, settle, wgmma
 
-# %% ../nbs/07aa_straight.ipynb #ca96c0e6
+# %% ../nbs/07aa_straight.ipynb #7a70a02a
 STRAIGHT_HELP = r"""
 // A barrier in shared memory counts arrivals, and bytes that copies still owe; its phases alternate.
 DEVICE void bar_init(uint bar, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(bar), "r"(n) : "memory"); }
@@ -39,7 +39,7 @@ DEVICE bool meet_or(int id, int n, bool x) { uint y; asm volatile("{.reg .pred p
 #define LEAVE(n) asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory");
 """
 
-# %% ../nbs/07aa_straight.ipynb #2751aa8b
+# %% ../nbs/07aa_straight.ipynb #444e6d7d
 STRAIGHT_HELP += r"""// Of each of n words the codes 2z and 2z + 1 of both halves, as exact halves: h[i] and h[n + i].
 template <int n> DEVICE void half_codes(const uint* w, int z, uint* h) {
   uint y[n];
@@ -49,7 +49,7 @@ template <int n> DEVICE void half_codes(const uint* w, int z, uint* h) {
 }
 """
 
-# %% ../nbs/07aa_straight.ipynb #8c2895e8
+# %% ../nbs/07aa_straight.ipynb #4970f1c8
 STRAIGHT_WORDS = r"""
 // Words of `rows` rows of 64, row r to `to` + 256 r + 32 for each PER rows: by the copy engine where rows are whole. Two warps, thread p of 64.
 template <int PER> DEVICE void bring_words(uint to, const uint* from, int n, int d, int rows, uint bar, int p) {
@@ -66,7 +66,7 @@ template <int PER> DEVICE void bring_words(uint to, const uint* from, int n, int
 }
 """
 
-# %% ../nbs/07aa_straight.ipynb #37516737
+# %% ../nbs/07aa_straight.ipynb #71a94a56
 STRAIGHT_SCALES = r"""// Scales and biases of 64 keys from slot n0 on, of which [j0, j1) are in use: zeros for the others. Asked for by `ask`, put into place by `put`.
 // AXIS 2: planes of scales and of biases, 16 bytes for 8 dims, a pair of planes a block. AXIS 1, keys: 4 bytes (scale, bias) a key, 64 a group;
 // values: 16 bytes for four keys' scales and biases.
@@ -107,10 +107,10 @@ template <int AXIS, int GROUP, bool KEYS, class S> struct Scales {
 };
 """
 
-# %% ../nbs/07aa_straight.ipynb #0cdf19d1
+# %% ../nbs/07aa_straight.ipynb #1b088c00
 STRAIGHT_SETUP = r"""
   constexpr int CONS = 256, PT = 128;                                   // threads that unpack and multiply; that bring words
-  const int HKV = dims[1], G = dims[2], L = dims[3], N = dims[4], window = dims[7], splits = dims[8];
+  const int HKV = dims[1], G = dims[2], L = dims[3], N = dims[4], F = dims[5], R = dims[6], window = dims[7], splits = dims[8];
   const int tid = threadIdx.x, lane = tid % 32, g = lane / 4, t = lane % 4;
   const int b = __shfl_sync(~0u, blockIdx.HEAD / HKV, 0), hk = blockIdx.HEAD - b * HKV, split = blockIdx.z;
   const int row0 = (gridDim.TILE - 1 - blockIdx.TILE) * 64, rows = G * L;          // row = query * G + head of the group; the longest first
@@ -133,12 +133,12 @@ STRAIGHT_SETUP = r"""
   enum { PAIR = 1, EVERY = 2 };
 
   const int begin = start[b], end = RING ? int(length[b]) : min(int(length[b]), N);
-  const int total = max(end - begin, 0), base = begin / 64 * 64;
+  const int packed = max(end - begin, 0), total = F + packed + R, base = begin / 64 * 64;      // exact, packed, exact
   const int oldest = total - L + row0 / G, newest = total - L + min(row0 + 63, rows - 1) / G;
 #define TILE_OF(x) (((x) + begin - base) / 64)
-  int t0 = 0, t1 = total > 0 ? (end - base + 63) / 64 : 0;
-  if (CAUSAL) t1 = newest < 0 ? 0 : min(t1, TILE_OF(min(newest, total - 1)) + 1);
-  if (WINDOW && oldest - window + 1 > 0) t0 = TILE_OF(min(oldest - window + 1, total - 1));
+  int t0 = 0, t1 = packed > 0 ? (end - base + 63) / 64 : 0;
+  if (CAUSAL) t1 = newest < F ? 0 : min(t1, TILE_OF(min(newest - F, packed - 1)) + 1);
+  if (WINDOW && packed > 0 && oldest - window + 1 > F) t0 = TILE_OF(min(oldest - window + 1 - F, packed - 1));
   const int each = (max(t1 - t0, 0) + splits - 1) / splits, it0 = t0 + split * each, it1 = min(it0 + each, t1);
   const int tiles = max(it1 - it0, 0), rounds = (tiles + 1) / 2;
 #define SLOT(i) (RING ? (base + (it0 + (i)) * 64) % N : base + (it0 + (i)) * 64)
@@ -154,7 +154,7 @@ STRAIGHT_SETUP = r"""
   meet(EVERY, CONS + PT);
 """
 
-# %% ../nbs/07aa_straight.ipynb #8b85f38b
+# %% ../nbs/07aa_straight.ipynb #e800d313
 STRAIGHT_PRODUCE = r"""
 // Two warps bring all tiles of keys, two those of values.
 #define BRING(x, X, STAGES, BOX, PER, AXIS, GROUP, KEYS, T) \
@@ -179,7 +179,7 @@ STRAIGHT_PRODUCE = r"""
   }
 """
 
-# %% ../nbs/07aa_straight.ipynb #43dd006b
+# %% ../nbs/07aa_straight.ipynb #57e340ce
 STRAIGHT_QUERIES = r"""
   MORE_REGISTERS
   const int w = __shfl_sync(~0u, tid / 128, 0), wi = __shfl_sync(~0u, tid / 32 % 4, 0);
@@ -208,7 +208,64 @@ STRAIGHT_QUERIES = r"""
   uint a[2][8];                                                         // two batches: one is multiplied, one unpacked
 """
 
-# %% ../nbs/07aa_straight.ipynb #212408b8
+# %% ../nbs/07aa_straight.ipynb #b197fe72
+STRAIGHT_EXACT = r"""
+  // Exact tokens, 16 at most, by the threads themselves: a warp has 8 queries, a lane 16 dims, those of one step.
+  const int dim0 = w * 256 + wi * 64 + g * 8, E = split == 0 ? F + R : 0;            // the first of this thread's dims of the output
+  if (E > 0) {
+    float* ex = reinterpret_cast<float*>(ps);                          // 16 x 64: scores, then probabilities
+    PART(first_k) PART(first_v) PART(recent_k) PART(recent_v)
+    ROLLED for (int e = 0; e < E; e++) {
+      float k[16];
+      UNROLL for (int i = 0; i < 16; i++) {
+        const int d = 8 * (lane / 4 * 8 + i % 8 / 2 * 2 + lane / 2 % 2) + 2 * (lane % 2) + i / 8 + 4 * (i % 2);
+        k[i] = e < F ? float(first_k_at[e * first_k_n + d * first_k_d]) : float(recent_k_at[(e - F) * recent_k_n + d * recent_k_d]);
+      }
+      ROLLED for (int r = tid / 32 * 8; r < tid / 32 * 8 + 8; r++) {
+        float sum = 0;
+        UNROLL for (int z = 0; z < 2; z++) {
+          const uint4 y = get16(address_of(qs + place(64, r, 2 * lane + z)));
+          UNROLL for (int i = 0; i < 4; i++) { const __half2 x = half2of((&y.x)[i]); sum += float(x.x) * k[8 * z + 2 * i] + float(x.y) * k[8 * z + 2 * i + 1]; }
+        }
+        UNROLL for (int x = 16; x > 0; x /= 2) sum += __shfl_xor_sync(~0u, sum, x);
+        if (lane == 0) ex[e * 64 + r] = sum;
+      }
+    }
+    meet(PAIR, CONS);
+    if (tid < 64) {                                                    // a thread a query: the first maximum, and its sum
+      const int row = min(row0 + tid, rows - 1), here = total - L + row / G;
+      float top = -3.0e38f, sum = 0;
+      ROLLED for (int e = 0; e < E; e++) {
+        float x = ex[e * 64 + tid];
+        if (SOFTCAP) x = softcap * (1 - __fdividef(2.0f, 1 + exp2_(fminf(x * (fabsf(scale) / softcap * 2.88539008f), 100.0f))));
+        else if (MASK == 2) x *= fabsf(scale);
+        const int at = e < F ? e : packed + e;
+        bool see = (!CAUSAL || at <= here) && (!WINDOW || at > here - window);
+        if (MASK && see) {
+          const auto y = mask[b * mask_strides[0] + (hk * G + row % G) * mask_strides[1] + row / G * mask_strides[2] + (e < F ? e : (PER_ROW ? N : packed) + e) * mask_strides[3]];
+          if (MASK == 1) see = float(y) != 0.0f; else x += float(y);
+        }
+        x = see ? x * unit : __int_as_float(0xff800000);
+        ex[e * 64 + tid] = x; top = fmaxf(top, x);
+      }
+      ROLLED for (int e = 0; e < E; e++) { const float x = exp2_(ex[e * 64 + tid] - top); ex[e * 64 + tid] = x; sum += x; }
+      tops[tid] = top;
+      reinterpret_cast<float*>(sums - tid + tid / 16 * 256 + tid % 8 / 2)[tid / 8 % 2 * 2 + tid % 2] = sum;        // with the sums of a thread that has this query
+    }
+    meet(PAIR, CONS);
+    ROLLED for (int e = 0; e < E; e++) {
+      float v[8];
+      UNROLL for (int d = 0; d < 8; d++) v[d] = e < F ? float(first_v_at[e * first_v_n + (dim0 + d) * first_v_d]) : float(recent_v_at[(e - F) * recent_v_n + (dim0 + d) * recent_v_d]);
+      UNROLL for (int j = 0; j < 8; j++) {
+        const float2 x = *reinterpret_cast<const float2*>(ex + e * 64 + 8 * j + 2 * t);
+        UNROLL for (int y = 0; y < 4; y++) { o[y][4 * j] += x.x * v[y]; o[y][4 * j + 1] += x.y * v[y]; o[y][4 * j + 2] += x.x * v[y + 4]; o[y][4 * j + 3] += x.y * v[y + 4]; }
+      }
+    }
+    meet(PAIR, CONS);
+  }
+"""
+
+# %% ../nbs/07aa_straight.ipynb #49f69c94
 STRAIGHT_SCORES = r"""
 #define SCORES(n) { \
     const int i = 2 * (n) + w; \
@@ -241,7 +298,7 @@ STRAIGHT_SCORES = r"""
   }
 """
 
-# %% ../nbs/07aa_straight.ipynb #201030ef
+# %% ../nbs/07aa_straight.ipynb #8c2ad7ae
 STRAIGHT_VALUES = r"""
 #define VALUES(n) { \
     bar_wait(FULL_P, (n) & 1); \
@@ -277,14 +334,14 @@ STRAIGHT_VALUES = r"""
 #define WORDS_OF_VALUES(x) { UNROLL for (int k = 0; k < 4; k++) k4[k] = get4(words + ((x) * 2 + k % 2 * 8 + k / 2) * 256); }
 """
 
-# %% ../nbs/07aa_straight.ipynb #086b2f10
+# %% ../nbs/07aa_straight.ipynb #0c1a1df3
 STRAIGHT_SOFTMAX = r"""
 #define EACH for (int j = 0; j < 8; j++) UNROLL for (int e = 0; e < 2; e++) UNROLL for (int c = 0; c < 2; c++)
 #define S s[4 * j + 2 * e + c]
 #define SOFTMAX(n) { \
     const int i = 2 * (n) + w; \
     USED(i) \
-    const int at = off - begin; \
+    const int at = F + off - begin; \
     if (SOFTCAP) UNROLL EACH S = softcap * (1 - __fdividef(2.0f, 1 + exp2_(fminf(S * (fabsf(scale) / softcap * 2.88539008f), 100.0f)))); \
     else if (MASK == 2) UNROLL EACH S *= fabsf(scale); \
     if (MASK || i >= tiles || j1 - j0 < 64 || (CAUSAL && at + 63 > oldest) || (WINDOW && at <= newest - window)) \
@@ -295,7 +352,7 @@ STRAIGHT_SOFTMAX = r"""
         const int k = 8 * g + 2 * wi + e, row = min(r_ + 8 * j + c, rows - 1), here = total - L + row / G; \
         bool see = i < tiles && k >= j0 && k < j1 && (!CAUSAL || at + k <= here) && (!WINDOW || at + k > here - window); \
         if (MASK && see) { \
-          const int col = PER_ROW ? (RING ? (off + k) % N : off + k) : off + k - begin; \
+          const int col = F + (PER_ROW ? (RING ? (off + k) % N : off + k) : off + k - begin); \
           const auto x = mask[b * mask_strides[0] + (hk * G + row % G) * mask_strides[1] + row / G * mask_strides[2] + col * mask_strides[3]]; \
           if (MASK == 1) see = float(x) != 0.0f; else S += float(x); \
         } \
@@ -346,7 +403,7 @@ STRAIGHT_SOFTMAX = r"""
   }
 """
 
-# %% ../nbs/07aa_straight.ipynb #1d4b3ca5
+# %% ../nbs/07aa_straight.ipynb #eb080078
 STRAIGHT_LOOP = r"""
   for (int n = 0;; n++) {
     if (n < rounds) { SCORES(n) SETTLE(0, s) }
@@ -368,7 +425,7 @@ STRAIGHT_LOOP = r"""
   meet(PAIR, CONS);
 """
 
-# %% ../nbs/07aa_straight.ipynb #b8737c3e
+# %% ../nbs/07aa_straight.ipynb #036d3638
 STRAIGHT_OUT = r"""
   if (tid < 64) {
     float sum = 0, keep = 1;
@@ -385,11 +442,11 @@ STRAIGHT_OUT = r"""
     const float f = factors[col];
     uint z[4];
     UNROLL for (int e = 0; e < 2; e++) UNROLL for (int y = 0; y < 2; y++) z[2 * e + y] = pack16(QT(), o[2 * y][4 * j + 2 * e + c] * f, o[2 * y + 1][4 * j + 2 * e + c] * f);
-    if (row < rows) *reinterpret_cast<uint4*>(out + ((long(b) * HKV * G + head) * L + row / G) * 512 + w * 256 + wi * 64 + g * 8) = make_uint4(z[0], z[1], z[2], z[3]);
+    if (row < rows) *reinterpret_cast<uint4*>(out + ((long(b) * HKV * G + head) * L + row / G) * 512 + dim0) = make_uint4(z[0], z[1], z[2], z[3]);
   }
 """
 
-# %% ../nbs/07aa_straight.ipynb #865c63d4
+# %% ../nbs/07aa_straight.ipynb #76f6e0a8
 STRAIGHT_PARTS = r"""
   if (tid < 64 && row0 + tid < rows) {
     float sum = 0;
@@ -399,13 +456,13 @@ STRAIGHT_PARTS = r"""
   }
   UNROLL for (int j = 0; j < 8; j++) UNROLL for (int c = 0; c < 2; c++) {
     const int row = row0 + 8 * j + 2 * t + c;
-    float4* to = reinterpret_cast<float4*>(part_o + ((long(b * HKV + hk) * rows + row) * splits + split) * 512 + w * 256 + wi * 64 + g * 8);
+    float4* to = reinterpret_cast<float4*>(part_o + ((long(b * HKV + hk) * rows + row) * splits + split) * 512 + dim0);
     if (row < rows) UNROLL for (int e = 0; e < 2; e++)
       to[e] = make_float4(o[0][4 * j + 2 * e + c], o[1][4 * j + 2 * e + c], o[2][4 * j + 2 * e + c], o[3][4 * j + 2 * e + c]);
   }
 """
 
-# %% ../nbs/07aa_straight.ipynb #a8b90657
+# %% ../nbs/07aa_straight.ipynb #0886ce74
 STRAIGHT_REGISTERS = (224, 56)                                                    # a multiplier's, a producer's
 
 def straight_header(orders=True):
@@ -422,9 +479,9 @@ def straight_body(parts=False):
     "The body of the text; `parts`: it ends with states instead of the output"
     names = '  // ' + ' '.join(n + '_strides' for n in _INPUTS[1:12]) + '\n'       # MLX passes the strides that are named
     setup = STRAIGHT_SETUP.replace('.HEAD', '.x').replace('.TILE', '.y')
-    return names + setup + STRAIGHT_PRODUCE + STRAIGHT_QUERIES + STRAIGHT_LOOP + (STRAIGHT_PARTS if parts else STRAIGHT_OUT)
+    return names + setup + STRAIGHT_PRODUCE + STRAIGHT_QUERIES + STRAIGHT_EXACT + STRAIGHT_LOOP + (STRAIGHT_PARTS if parts else STRAIGHT_OUT)
 
-# %% ../nbs/07aa_straight.ipynb #27f78fab
+# %% ../nbs/07aa_straight.ipynb #ab320391
 def _boxes(c): return (3 if 32 in c.groups else 4), 3                          # places for tiles of keys, of values
 
 def straight_shared(c):
@@ -434,7 +491,7 @@ def straight_shared(c):
 
 def straight_fits(c):
     "Whether a `Call` is one for this text (on a GPU that has wgmma)"
-    return flash_fits(c) and c.Dk == 512 and tuple(c.bits) == (4, 4) and not c.F and not c.R
+    return flash_fits(c) and c.Dk == 512 and tuple(c.bits) == (4, 4) and c.F + c.R <= 16
 
 def straight_flags(c):
     "The constants of the text for a `Call`"
@@ -442,7 +499,7 @@ def straight_flags(c):
     return dict(KG=c.groups[0], VG=c.groups[1], KAXIS=-c.k.axis, VAXIS=-c.v.axis, KS=KS, VS=VS, RING=int(c.ring), PER_ROW=int(c.per_row), CAUSAL=int(c.causal),
                 WINDOW=int(c.window > 0), SOFTCAP=int(c.softcap > 0), MASK=mask, SINKS=int(c.sinks is not None), KT=c.k.scales.dtype, VT=c.v.scales.dtype, QT=c.q.dtype)
 
-# %% ../nbs/07aa_straight.ipynb #9aba5b0e
+# %% ../nbs/07aa_straight.ipynb #53e38633
 @functools.lru_cache(None)
 def _straight_kernel(parts, types, shared):
     header, body = straight_header(), straight_body(parts)
@@ -466,7 +523,7 @@ def sdpa_straight(c, sms=132):
     made = kernel(inputs=[*_arrays(c), *numbers, *[_sinks(c)] * (splits == 1)], **sizes)
     return made[0] if splits == 1 else merge_launch(c, made, lean_kernel, CUDA_PRELUDE)
 
-# %% ../nbs/07aa_straight.ipynb #f4e99cc7
+# %% ../nbs/07aa_straight.ipynb #9fa932d3
 _others = BACKENDS['cuda']
 
 def _straight_way(c):

@@ -1086,10 +1086,14 @@ CPU_TEXT['pool'] += r"""
 # %% ../nbs/06_backends.ipynb #50efbd58
 CPU_TEXT['pool'] += r"""
 static Pool& pool() {                       // never destroyed; a forked child has no helpers: a new one
-  static std::mutex lock; static Pool* p = nullptr; static pid_t owner = 0;
-  std::lock_guard<std::mutex> hold(lock);
-  if (!p || owner != getpid()) { p = new Pool; owner = getpid(); }
-  return *p;
+  struct Own { Pool pool; pid_t owner = getpid(); };
+  static std::atomic<Own*> at{nullptr};     // no lock: whoever holds it at a fork is not there to let go in the child
+  for (Own* p = at;;) {
+    if (p && p->owner == getpid()) return p->pool;
+    Own* mine = new Own;
+    if (at.compare_exchange_strong(p, mine)) return mine->pool;
+    delete mine;
+  }
 }
 """
 
@@ -1379,22 +1383,20 @@ def _evaluated(arrays):
     return True
 
 # %% ../nbs/06_backends.ipynb #4a19551b
-@functools.lru_cache(16)
-def _blank(shape, dtype): return memoryview(np.zeros(shape, dtype))
-
 def _ready(c, lib):
-    "What a call needs besides its arrays: a function of these and of one for the output, a blank for that, is it bfloat16?"
-    run = functools.partial(_entry(lib), ctypes.byref(_c_call(c, _processors())))
-    return run, _blank((c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1]), c.q.dtype == mx.bfloat16
+    "What a call needs besides its arrays: a function of these and of one for the output, what makes something for MLX to copy there, is it bfloat16?"
+    run, new = functools.partial(_entry(lib), ctypes.byref(_c_call(c, _processors()))), functools.partial(np.empty, (c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
+    blank = memoryview(new())
+    return run, (lambda: blank) if blank.nbytes <= 2**15 else new, c.q.dtype == mx.bfloat16
 
 def _compute(c, lib, arrays):
     "The call by a compiled text; its arrays are evaluated"
-    run, blank, bf16 = once(c, _ready, lib)
-    out = mx.array(blank)
+    run, new, bf16 = once(c, _ready, lib)
+    out = mx.array(new())
     rc = run(arrays, out)
     if rc == 1:                                                  # rows lie apart somewhere: copy
         rc = run(tuple(a if a is None or i > 10 else mx.contiguous(a) for i, a in enumerate(arrays)), out)
-    if rc == 3: cpu_threads()                                    # which says what is wrong
+    if rc == 3: raise ValueError(f"TURBOQUANT_THREADS is {cpu_threads()} in Python; in the process's own environment it is no whole number from 1 to 1024")
     if rc: raise MemoryError("sdpa_cpu: no memory for partial results")
     return out.view(mx.bfloat16) if bf16 else out
 

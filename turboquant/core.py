@@ -203,7 +203,7 @@ def check_all(q, k, v, scale, mask, window, sinks, softcap, start, length, ring,
 _PLAIN = {int, float, bool, str, type(None)}
 
 def _look(a): return type(a), a.shape, a.dtype
-def _looks(xs): return xs and (*map(_look, xs),)                   # of a pair, or None
+def _looks(xs): return xs if xs is None else (*map(_look, xs),)    # of a pair, or None
 
 def _signature(q, k, v, sinks, first, recent, plain):
     "All that `check_all` looks at, arrays first; an error of some kind, or None, where it could not be remembered anyway"
@@ -211,7 +211,7 @@ def _signature(q, k, v, sinks, first, recent, plain):
     kc, ks, kb, ka = k
     vc, vs, vb, va = v                                           # spelled out, for this comes before every call
     return (type(q), q.shape, q.dtype, type(kc), kc.shape, kc.dtype, type(ks), ks.shape, ks.dtype, type(kb), kb.shape, kb.dtype,
-            type(vc), vc.shape, vc.dtype, type(vs), vs.shape, vs.dtype, type(vb), vb.shape, vb.dtype, ka, va,
+            type(vc), vc.shape, vc.dtype, type(vs), vs.shape, vs.dtype, type(vb), vb.shape, vb.dtype, ka, va, type(ka), type(va),
             plain, (*map(type, plain),), sinks if sinks is None else _look(sinks), _looks(first), _looks(recent))
 
 # %% ../nbs/04_sdpa_int4.ipynb #04sign3

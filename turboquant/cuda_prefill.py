@@ -44,6 +44,16 @@ DEVICE uint pack16(__nv_bfloat16, float a, float b) { __nv_bfloat162 x = __float
 DEVICE uint address_of(const void* p) { return static_cast<uint>(__cvta_generic_to_shared(p)); }
 DEVICE bool aligned16(const void* p) { return reinterpret_cast<unsigned long long>(p) % 16 == 0; }
 DEVICE float exp2_(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+// A score x under a softcap c, in powers of 2; a small one by a series, for there 1 - 2 / (1 + e) has few digits left.
+DEVICE float capped(float x, float c) {
+  const float t = __fdividef(x, c), u = t * t;
+  return 1.44269504f * (u < 0.01f ? x * (1 - u * (0.33333333f - u * 0.13333333f)) : c * (1 - __fdividef(2.0f, 1 + exp2_(fminf(t * 2.88539008f, 100.0f)))));
+}
+// A score in powers of 2 and a mask's number, kept within what maxima hold: the lowest float everywhere hides nothing.
+DEVICE float masked(float x, float y) {
+  x += y * 1.44269504f;
+  return x < -2.0e38f ? -2.0e38f : x > 2.0e38f ? 2.0e38f : x;
+}
 // Barrier `id`: wait until n threads have come, or only say that one came.
 DEVICE void meet(int id, int n) { asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(n) : "memory"); }
 DEVICE void tell(int id, int n) { asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(n) : "memory"); }
@@ -390,7 +400,7 @@ FLASH_QUERIES = r"""
   }
   PUBLISH
   meet(PAIR, CONS);
-  const float unit = SOFTCAP || MASK == 2 ? 1.44269504f : fmaxf(fabsf(scale) * 1.44269504f, 1.0e-30f);   // scores to powers of 2
+  const float unit = SOFTCAP || MASK == 2 ? 1.0f : fmaxf(fabsf(scale) * 1.44269504f, 1.0e-30f);   // scores to powers of 2
   constexpr int OH = DW > 128 ? 64 : DW / 2;                                   // sums of one product: at most 128 dims
   float s[NS / 2], o[DW / 2 / OH][OH], m[2] = {-3.0e38f, -3.0e38f}, l[2] = {0, 0}, f[2];
   UNROLL for (int i = 0; i < DW / 2; i++) o[i / OH][i % OH] = 0;
@@ -400,9 +410,8 @@ FLASH_QUERIES = r"""
 FLASH_SOFTMAX = r"""
 #define SOFTMAX(it) { \
     TILE(it) \
-    if (SOFTCAP) UNROLL for (int i = 0; i < NS / 2; i++) \
-      s[i] = softcap * (1 - __fdividef(2.0f, 1 + exp2_(fminf(s[i] * (fabsf(scale) / softcap * 2.88539008f), 100.0f)))); \
-    else if (MASK == 2) UNROLL for (int i = 0; i < NS / 2; i++) s[i] *= fabsf(scale); \
+    if (SOFTCAP) UNROLL for (int i = 0; i < NS / 2; i++) s[i] = capped(s[i] * fabsf(scale), softcap); \
+    else if (MASK == 2) UNROLL for (int i = 0; i < NS / 2; i++) s[i] *= fabsf(scale) * 1.44269504f; \
     if (MASK || j1 - j0 < 64 || (CAUSAL && at + 63 > oldest) || (WINDOW && at <= newest - window)) \
       UNROLL for (int i = 0; i < NS / 2; i++) { \
         const int j = dw * NS + i / 4 * 8 + 2 * t + i % 2, row = min(row0 + mine + i / 2 % 2 * 8, rows - 1), here = total - L + row / G; \
@@ -410,7 +419,7 @@ FLASH_SOFTMAX = r"""
         if (MASK && see) { \
           const int col = isF ? off + j : isP ? F + (PER_ROW ? (RING ? (off + j) % N : off + j) : off + j - begin) : F + (PER_ROW ? N : packed) + off + j; \
           const auto x = mask[b * mask_strides[0] + (hk * G + row % G) * mask_strides[1] + row / G * mask_strides[2] + col * mask_strides[3]]; \
-          if (MASK == 1) see = float(x) != 0.0f; else s[i] += float(x); \
+          if (MASK == 1) see = float(x) != 0.0f; else if (float(x) == __int_as_float(0xff800000)) see = false; else s[i] = masked(s[i], float(x)); \
         } \
         if (!see) s[i] = __int_as_float(0xff800000); \
       } \

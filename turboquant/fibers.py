@@ -5,16 +5,16 @@
 # %% auto #0
 __all__ = ['BLOCK', 'PAGE', 'FAULTS', 'plain', 'fenced', 'run_on_fibers', 'call_on_fibers']
 
-# %% ../nbs/06e_fibers.ipynb #82cb9546
-import ctypes, mmap
+# %% ../nbs/06e_fibers.ipynb #bad9c8a1
+import ctypes, mmap, re, threading
 import mlx.core as mx
 import numpy as np
 
-# %% ../nbs/06e_fibers.ipynb #d3d48558
+# %% ../nbs/06e_fibers.ipynb #ab19be37
 from .core import _INPUTS, _arrays, _numbers, _sinks
 from .simulator import compile_cpp
 
-# %% ../nbs/06e_fibers.ipynb #c02be8fe
+# %% ../nbs/06e_fibers.ipynb #812fff88
 #| code-fold: true
 BLOCK = r'''
 #define _XOPEN_SOURCE 700
@@ -81,7 +81,7 @@ inline unsigned less(unsigned x, unsigned y) { return fma2(x, 0x3c003c00u, y ^ 0
 
 '''
 
-# %% ../nbs/06e_fibers.ipynb #5be74fce
+# %% ../nbs/06e_fibers.ipynb #e75575b5
 BLOCK += r'''
 // A fiber a thread; numbered barriers with counts; arriving is not waiting.
 struct Three { int x, y, z; } blockIdx, gridDim, threadIdx;
@@ -91,22 +91,24 @@ static long events; static int fault;                                  // arriva
 struct Barrier { int came = 0; long turn = 0;
   void tell(int n) { events++; if (++came == n) { came = 0; turn++; } }
   void meet(int n) { const long t = turn; tell(n); while (turn == t) give_way(); } };
-static Barrier numbered[16], warps[16], groups[4];
-inline void meet(int id, int n) { numbered[id].meet(n); }
-inline void tell(int id, int n) { numbered[id].tell(n); }
-static unsigned passed[512];
+static Barrier numbered[16], warps[32], groups[8];
+inline Barrier& barrier(int id) { if (id < 0 || id > 15) { fault = 2; id = 0; } return numbered[id]; }
+inline void meet(int id, int n) { barrier(id).meet(n); }
+inline void tell(int id, int n) { barrier(id).tell(n); }
+static unsigned passed[1024];
 template <typename T> T __shfl_sync(unsigned, T x, int from) {
   passed[now] = as<unsigned>(x); warps[now / 32].meet(32); T y = as<T>(passed[now / 32 * 32 + from % 32]); warps[now / 32].meet(32); return y; }
 template <typename T> T __shfl_xor_sync(unsigned m, T x, int by) { return __shfl_sync(m, x, now % 32 ^ by); }
+static bool any_[16][2];
 inline bool meet_or(int id, int n, bool x) {                            // whether any of n threads says x: two turns, one to gather, one to read
-  static bool any[2]; const int mine = numbered[id].turn / 2 % 2;
-  any[mine] |= x; numbered[id].meet(n); const bool y = any[mine]; numbered[id].meet(n); any[mine] = false; return y; }
+  const int mine = barrier(id).turn / 2 % 2;
+  any_[id][mine] |= x; meet(id, n); const bool y = any_[id][mine]; meet(id, n); any_[id][mine] = false; return y; }
 inline void __syncwarp() { warps[now / 32].meet(32); }
 inline bool __any_sync(unsigned m, bool x) { bool y = false; for (int i = 0; i < 5; i++) { y = x; x = __shfl_xor_sync(m, int(x), 1 << i) | y; } return x; }
 
 '''
 
-# %% ../nbs/06e_fibers.ipynb #969e828f
+# %% ../nbs/06e_fibers.ipynb #e17dad47
 BLOCK += r'''
 alignas(1024) static unsigned char memory[227 * 1024];
 #define __cvta_generic_to_shared(p) ((const unsigned char*)(p) - memory)
@@ -134,22 +136,23 @@ inline uint4 get16(unsigned from) { uint4 x; memcpy(&x, memory + from, 16); retu
 struct Bar { int want = 0, left = 0, turn = 0; long owed = 0;
   void look() { if (left == 0 && owed == 0) { turn ^= 1; left = want; } } };
 static Bar bars_[sizeof memory / 8];
-inline Bar& bar_at(unsigned at) { if (at % 8) fault = 2; return bars_[at / 8]; }
+inline Bar& bar_at(unsigned at) { if (at % 8 || at >= sizeof memory) { fault = 2; at = 0; } return bars_[at / 8]; }
 inline void bar_init(unsigned at, int n) { Bar& b = bar_at(at) = Bar(); b.want = b.left = n; }
 inline void bar_ready() {}
-inline void bar_arrive(unsigned at) { Bar& b = bar_at(at); events++; if (--b.left < 0) fault = 2; b.look(); }
+inline void bar_arrive(unsigned at) { Bar& b = bar_at(at); events++; if (--b.left < 0 || !b.want) fault = 2; b.look(); }
 inline void bar_expect(unsigned at, unsigned bytes) { bar_at(at).owed += bytes; bar_arrive(at); }
-inline void bar_wait(unsigned at, unsigned parity) { while (bar_at(at).turn == int(parity)) give_way(); }
+inline void bar_wait(unsigned at, unsigned parity) { if (!bar_at(at).want) fault = 2; while (bar_at(at).turn == int(parity)) give_way(); }
 inline void copy(unsigned to, const void* from, unsigned bytes, unsigned at) {
   if (to % 16 || bytes % 16 || uintptr_t(from) % 16) { fault = 3; return; }
+  if (to + bytes > sizeof memory) { fault = 1; return; }
   memcpy(memory + to, from, bytes); Bar& b = bar_at(at); events++; b.owed -= bytes; b.look(); }
 '''
 
-# %% ../nbs/06e_fibers.ipynb #2fd9df77
+# %% ../nbs/06e_fibers.ipynb #78cf3bbc
 BLOCK += r'''
 // A product of a warpgroup: the last thread to come multiplies for all.
 static float at(unsigned start, int x) { const unsigned a = start + x; return wide[*(uint16_t*)(memory + (a ^ (a >> 7 & 7) << 4))]; }
-static unsigned left[4][128][4]; static float product[4][64][256];
+static unsigned left[8][128][4]; static float product[8][64][256];
 __attribute__((optimize("O2"))) static void multiply(int wg, int n, bool shared_a, unsigned a, unsigned b, bool trans) {
   static float A[64][16], B[16][256];
   const unsigned a0 = (a & 0x3fff) << 4, b0 = (b & 0x3fff) << 4, step = (b >> 16) << 4;
@@ -177,7 +180,7 @@ template <int LEFT, int H> void settle(float (&d)[H]) {}
 
 '''
 
-# %% ../nbs/06e_fibers.ipynb #08d6a02e
+# %% ../nbs/06e_fibers.ipynb #f778c129
 BLOCK += r'''
 // A read or write where no array lies (beside each there are pages that nobody may touch) ends the run.
 #include <csignal>
@@ -189,7 +192,8 @@ static int run_grid(int x, int y, int z, int threads, int backwards, void (*body
   std::vector<std::vector<char>> stacks(threads, std::vector<char>(1 << 16));
   for (int i = 0; i < x * y * z && !fault; i++) {
     blockIdx = {i % x, i / x % y, i / x / y}; memset(memory, 0xff, sizeof memory);
-    for (auto& b : numbered) b = Barrier();
+    for (auto& b : numbered) b = Barrier(); for (auto& b : warps) b = Barrier(); for (auto& b : groups) b = Barrier();
+    memset(any_, 0, sizeof any_); for (auto& b : bars_) b = Bar();
     fibers.assign(threads, {}); ended.assign(threads, 0);
     for (int t = 0; t < threads; t++) {
       ucontext_t& c = fibers[t]; getcontext(&c);
@@ -205,46 +209,55 @@ static int run_grid(int x, int y, int z, int threads, int backwards, void (*body
 }
 '''
 
-# %% ../nbs/06e_fibers.ipynb #ab69a046
+# %% ../nbs/06e_fibers.ipynb #7859e248
 _TYPES = {mx.float32: 'float', mx.float16: '__half', mx.bfloat16: '__nv_bfloat16', mx.uint32: 'uint32_t', mx.int32: 'int32_t', mx.bool_: 'bool'}
 PAGE = mmap.PAGESIZE
 
 def plain(text):
     "A kernel's text without the lines that hold assembly"
-    return '\n'.join(l for l in text.split('\n') if 'asm' not in l)
+    return '\n'.join(l for l in text.split('\n') if not re.search(r'\basm\b', l))
 
 def fenced(a, left=False):
-    "(address, owner) of a copy of all that a NumPy array lies in, from its first element to its last: a forbidden page beside its end (or, `left`, its beginning)"
-    size = (sum((n - 1) * s for n, s in zip(a.shape, a.strides)) + a.itemsize) if a.size else a.itemsize
+    "(address of its first element, owner, where the copy starts, its bytes) of a copy of all that a NumPy array lies in: a forbidden page beside its end (or, `left`, its beginning)"
+    low, high = (sum(f(0, (n - 1) * s) for n, s in zip(a.shape, a.strides)) if a.size else 0 for f in (min, max))
+    size = high - low + a.itemsize
     pages = -(-size // PAGE)
     m = mmap.mmap(-1, (pages + 2) * PAGE); at = ctypes.addressof(ctypes.c_char.from_buffer(m))
     to = at + PAGE + (0 if left else pages * PAGE - size)
-    ctypes.memmove(to, a.ctypes.data, size)
+    if a.size: ctypes.memmove(to, a.ctypes.data + low, size)
     for x in (at, at + (pages + 1) * PAGE): assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(x), PAGE, 0) == 0
-    return to, m
+    return to - low, m, to, size
 
-# %% ../nbs/06e_fibers.ipynb #6887d141
+# %% ../nbs/06e_fibers.ipynb #3848d478
 FAULTS = (None, 'reads or writes where no array lies', 'more arrivals at a barrier in shared memory than it wants, or none there',
           'a bulk copy that is not of whole 16 bytes', 'threads that wait for each other')
 
+_ALONE = threading.Lock()                                              # a text's fibers are one set
+
 def run_on_fibers(header, body, consts, ins, outs, grid, threads, backwards=False):
-    """Run a CUDA kernel's text on the CPU. consts: dict of names to ints and MLX dtypes; ins: dict of names to MLX arrays (`name_strides` are there, too, in elements);
-    outs: dict of names to (C type, NumPy array to write into); grid: three sizes, in blocks. RuntimeError: what went wrong."""
+    """Run a CUDA kernel's text on the CPU. consts: dict of names to ints and MLX dtypes; ins: dict of names to MLX arrays of at most 4 dims (`name_strides` are there, too,
+    in elements); outs: dict of names to (C type, contiguous NumPy array to write into); grid: three sizes, in blocks; threads of a block: at most 1024.
+    ValueError: wrong arguments; RuntimeError: what went wrong in the run."""
     mx.eval(list(ins.values()))
     arrays = [np.array(a.view(mx.uint16) if a.dtype == mx.bfloat16 else a, copy=False) for a in ins.values()]
+    if not 1 <= threads <= 1024 or min(grid) < 1: raise ValueError(f'run_on_fibers: {threads} threads a block, a grid of {grid}: expected 1 to 1024, and sizes of 1 and more')
+    if max((a.ndim for a in arrays), default=0) > 4 or not all(a.flags.c_contiguous for _, a in outs.values()):
+        raise ValueError('run_on_fibers: inputs have at most 4 dims, and outputs are contiguous')
     steps = [s // a.itemsize for a in arrays for s in (*a.strides, *[a.itemsize] * (4 - a.ndim))]
     names = ''.join(f'static const {_TYPES[a.dtype]}* {n}; static long {n}_strides[4];\n' for n, a in ins.items()) + ''.join(f'static {t}* {n};\n' for n, (t, _) in outs.items())
     given = ''.join(f'{n} = (decltype({n}))p[{i}]; memcpy({n}_strides, st + {4 * i}, 32);\n' for i, n in enumerate(ins)) + ''.join(f'{n} = (decltype({n}))p[{len(ins) + i}];\n' for i, n in enumerate(outs))
-    consts = ''.join(f'constexpr int {k} = {x};\n' if isinstance(x, int) else f'using {k} = {_TYPES[x]};\n' for k, x in consts.items())
+    consts = ''.join(f'using {k} = {_TYPES[x]};\n' if isinstance(x, mx.Dtype) else f'constexpr int {k} = {int(x)};\n' for k, x in consts.items())
     body = plain(body).replace('extern __shared__ __align__(1024) float4 shared[];', 'float4* shared = (float4*)memory;')
     text = f"""{BLOCK}{plain(header)}{names}static void body() {{\n{consts}{body}\n}}
 extern "C" int go(void** p, long* st, int n0, int n1, int n2, int threads, int backwards) {{\n{given}return run_grid(n0, n1, n2, threads, backwards, body); }}"""
-    places = [fenced(a, backwards) for a in arrays]                    # kept until the run is over
-    p = (ctypes.c_void_p * (len(ins) + len(outs)))(*[at for at, _ in places], *[a.ctypes.data for _, a in outs.values()])
-    fault = compile_cpp(text, 'fibers', ['-O0', '-w']).go(p, (ctypes.c_long * len(steps))(*steps), *grid, threads, int(backwards))
+    places = [fenced(a, backwards) for a in (*arrays, *[a for _, a in outs.values()])]
+    p = (ctypes.c_void_p * len(places))(*[x[0] for x in places])
+    with _ALONE: fault = compile_cpp(text, 'fibers', ['-O0', '-w']).go(p, (ctypes.c_long * len(steps))(*steps), *grid, threads, int(backwards))
+    for (_, a), (_, _, at, size) in zip(outs.values(), places[len(ins):]):
+        if a.size: ctypes.memmove(a.ctypes.data, at, size)
     if fault: raise RuntimeError(f'on fibers: {FAULTS[fault]}')
 
-# %% ../nbs/06e_fibers.ipynb #d34780c6
+# %% ../nbs/06e_fibers.ipynb #848278b5
 def call_on_fibers(c, header, body, consts, grid, threads, splits=1, backwards=False):
     "A `Call`'s output, float32 [B, Hq, L, Dv], by a text that takes the inputs of chapter 4's kernel; splits > 1: one that gives states"
     parts, P = splits > 1, c.B * c.Hq * c.L

@@ -225,7 +225,7 @@ def sidebar(contents, src):
     for e in contents:
         if isinstance(e, dict): res.append(e | dict(contents=sidebar(e['contents'], src)))
         elif (src/e).exists():
-            n = re.match(r'(\d+[a-z]?)_', e)
+            n = re.match(r'(\d+[a-z]*)_', e)
             res.append(dict(href=e, text=f'{n[1]} {front(json.loads((src/e).read_text()))["title"]}') if n else e)
         else: print(f'sidebar.yml: no {e}: left out')
     return res

@@ -111,15 +111,18 @@ inline bool __any_sync(unsigned m, bool x) { bool y = false; for (int i = 0; i <
 # %% ../nbs/06e_fibers.ipynb #e17dad47
 BLOCK += r'''
 alignas(1024) static unsigned char memory[227 * 1024];
+static unsigned char* in_memory(unsigned at, unsigned bytes) {
+  if (at > sizeof memory || bytes > sizeof memory - at) { fault = 1; return memory; }
+  return memory + at; }
 #define __cvta_generic_to_shared(p) ((const unsigned char*)(p) - memory)
-inline void fetch4(unsigned to, const void* from) { memcpy(memory + to, from, 4); }
-inline void fetch16(unsigned to, const void* from) { memcpy(memory + to, from, 16); }
-inline void put16(unsigned to, uint4 x) { memcpy(memory + to, &x, 16); }
-inline void put4(unsigned to, unsigned x) { memcpy(memory + to, &x, 4); }
-inline void put2(unsigned to, unsigned x) { memcpy(memory + to, &x, 2); }
-inline uint2 get8(unsigned from) { uint2 x; memcpy(&x, memory + from, 8); return x; }
-inline unsigned get4(unsigned from) { unsigned x; memcpy(&x, memory + from, 4); return x; }
-inline uint4 get16(unsigned from) { uint4 x; memcpy(&x, memory + from, 16); return x; }
+inline void fetch4(unsigned to, const void* from) { memcpy(in_memory(to, 4), from, 4); }
+inline void fetch16(unsigned to, const void* from) { memcpy(in_memory(to, 16), from, 16); }
+inline void put16(unsigned to, uint4 x) { memcpy(in_memory(to, 16), &x, 16); }
+inline void put4(unsigned to, unsigned x) { memcpy(in_memory(to, 4), &x, 4); }
+inline void put2(unsigned to, unsigned x) { memcpy(in_memory(to, 2), &x, 2); }
+inline uint2 get8(unsigned from) { uint2 x; memcpy(&x, in_memory(from, 8), 8); return x; }
+inline unsigned get4(unsigned from) { unsigned x; memcpy(&x, in_memory(from, 4), 4); return x; }
+inline uint4 get16(unsigned from) { uint4 x; memcpy(&x, in_memory(from, 16), 16); return x; }
 #define GROUP_ENDS
 #define GROUPS_LEFT(n)
 #define PUBLISH
@@ -144,8 +147,9 @@ inline void bar_expect(unsigned at, unsigned bytes) { bar_at(at).owed += bytes; 
 inline void bar_wait(unsigned at, unsigned parity) { if (!bar_at(at).want) fault = 2; while (bar_at(at).turn == int(parity)) give_way(); }
 inline void copy(unsigned to, const void* from, unsigned bytes, unsigned at) {
   if (to % 16 || bytes % 16 || uintptr_t(from) % 16) { fault = 3; return; }
-  if (to + bytes > sizeof memory) { fault = 1; return; }
-  memcpy(memory + to, from, bytes); Bar& b = bar_at(at); events++; b.owed -= bytes; b.look(); }
+  Bar& b = bar_at(at); events++;
+  if (!b.want) fault = 2; else if (to > sizeof memory || bytes > sizeof memory - to) fault = 1;
+  else { memcpy(memory + to, from, bytes); b.owed -= bytes; b.look(); } }
 '''
 
 # %% ../nbs/06e_fibers.ipynb #78cf3bbc

@@ -203,7 +203,7 @@ def check_all(q, k, v, scale, mask, window, sinks, softcap, start, length, ring,
 _PLAIN = {int, float, bool, str, type(None)}
 
 def _look(a): return type(a), a.shape, a.dtype
-def _looks(xs): return xs if xs is None else (*map(_look, xs),)    # of a pair, or None
+def _looks(xs): return xs if xs is None else (type(xs), *map(_look, xs))     # of a pair, or None
 
 def _signature(q, k, v, sinks, first, recent, plain):
     "All that `check_all` looks at, arrays first; an error of some kind, or None, where it could not be remembered anyway"

@@ -6,8 +6,8 @@
 __all__ = ['FLASH_COMMON', 'FLASH_WORDS', 'FLASH_PLACE', 'FLASH_UNPACK', 'FLASH_EXACT', 'FLASH_SETUP', 'FLASH_PRODUCE',
            'FLASH_REGISTERS', 'FLASH_QUERIES', 'FLASH_SOFTMAX', 'FLASH_LOOP', 'FLASH_OUT', 'FLASH_PARTS',
            'FLASH_HOPPER', 'prefill_work', 'flash_producers', 'wgmma', 'settle', 'flash_header', 'flash_body',
-           'flash_shared', 'flash_fits', 'flash_plan', 'by_head', 'flash_flags', 'flash_ready', 'sdpa_flash',
-           'has_wgmma', 'sdpa_cuda_any', 'bench_chunk', 'main']
+           'flash_shared', 'flash_fits', 'flash_plan', 'by_head', 'flash_flags', 'flash_ready', 'flash_launch',
+           'sdpa_flash', 'has_wgmma', 'sdpa_cuda_any', 'bench_chunk', 'main']
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #e9b67ac6
 import argparse, functools, hashlib, json, re, sys, time, warnings
@@ -656,12 +656,16 @@ def flash_ready(c, sms=132):
     return kernel, numbers, splits, dict(template=tuple(flash_flags(c).items()), grid=_flash_grid(c, tiles, splits, threads), threadgroup=(threads, 1, 1),
                                          output_shapes=outs, output_dtypes=[mx.float32] * 3 if splits > 1 else [c.q.dtype])
 
-def sdpa_flash(c, sms=132):
-    "A `Call` with `flash_fits(c)` on a Hopper GPU: one launch, or with splits two"
-    kernel, numbers, splits, sizes = once(c, flash_ready, sms)
+def flash_launch(c, ready, sms=132):
+    "A `Call` by the kernel that `ready(c, sms)` gives: one launch, or with splits two"
+    kernel, numbers, splits, sizes = once(c, ready, sms)
     if c.live: numbers = c.live(_numbers, splits)
     made = kernel(inputs=[*_arrays(c), *numbers, *[_sinks(c)] * (splits == 1)], **sizes)
     return made[0] if splits == 1 else merge_launch(c, made, lean_kernel, CUDA_PRELUDE)
+
+def sdpa_flash(c, sms=132):
+    "A `Call` with `flash_fits(c)` on a Hopper GPU"
+    return flash_launch(c, flash_ready, sms)
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #df8c7a78
 @functools.lru_cache(None)

@@ -13,9 +13,9 @@ import functools, hashlib
 import mlx.core as mx
 
 # %% ../nbs/07aa_straight.ipynb #eed311b9
-from .core import BACKENDS, _INPUTS, _arrays, _numbers, _sinks, _types, check, merge_launch, once
-from .cuda import CUDA_PRELUDE, lean_kernel
-from .cuda_prefill import FLASH_COMMON, FLASH_HOPPER, FLASH_PLACE, FLASH_WORDS, _proven, flash_fits, flash_plan, has_wgmma, settle, wgmma
+from .core import BACKENDS, _INPUTS, _arrays, _numbers, _sinks, _types, check, once
+from .cuda import lean_kernel
+from .cuda_prefill import FLASH_COMMON, FLASH_HOPPER, FLASH_PLACE, FLASH_WORDS, _proven, flash_fits, flash_launch, flash_plan, has_wgmma, settle, wgmma
 
 # %% ../nbs/07aa_straight.ipynb #77fa180c
 STRAIGHT_HELP = r"""
@@ -338,7 +338,8 @@ STRAIGHT_VALUES = r"""
 STRAIGHT_SOFTMAX = r"""
 #define EACH for (int j = 0; j < 8; j++) UNROLL for (int e = 0; e < 2; e++) UNROLL for (int c = 0; c < 2; c++)
 #define S s[4 * j + 2 * e + c]
-#define SOFTMAX(n) { \
+// The scores of round n, softcapped, and -inf where the mask, or no key, is.
+#define HIDE(n) \
     const int i = 2 * (n) + w; \
     USED(i) \
     const int at = F + off - begin; \
@@ -358,7 +359,13 @@ STRAIGHT_SOFTMAX = r"""
         } \
         if (!see) S = __int_as_float(0xff800000); \
       } \
-    } \
+    }
+"""
+
+# %% ../nbs/07aa_straight.ipynb #3eaf30e3
+STRAIGHT_SOFTMAX += r"""
+// Does anyone see a maximum that is more than 8 powers of two above the old one? Then all take the new one, and scale their sums.
+#define ASK \
     bool higher = false; \
     UNROLL for (int j = 0; j < 8; j++) { \
       const float2 top = *reinterpret_cast<const float2*>(tops + 8 * j + 2 * t); \
@@ -383,7 +390,13 @@ STRAIGHT_SOFTMAX = r"""
         const float2 f = *reinterpret_cast<const float2*>(factors + 8 * j + 2 * t); \
         float2* l = reinterpret_cast<float2*>(sums + j / 2 * 256) + j % 2; *l = make_float2(l->x * f.x, l->y * f.y); \
       } \
-    } \
+    }
+"""
+
+# %% ../nbs/07aa_straight.ipynb #d2546b02
+STRAIGHT_SOFTMAX += r"""
+// Scores to probabilities, their sums, and into shared memory.
+#define EXPONENTIALS \
     UNROLL for (int j = 0; j < 8; j++) { \
       const float2 top = *reinterpret_cast<const float2*>(tops + 8 * j + 2 * t); \
       s[4 * j] = exp2_(fmaf(s[4 * j], unit, -top.x)); s[4 * j + 1] = exp2_(fmaf(s[4 * j + 1], unit, -top.y)); \
@@ -399,8 +412,8 @@ STRAIGHT_SOFTMAX = r"""
       *reinterpret_cast<uint*>(to + e * 512 + (j ^ g) * 8) = bits2(__floats2half2_rn(s[4 * j + 2 * e], s[4 * j + 2 * e + 1])); \
     PUBLISH \
     __syncwarp(); \
-    if (lane == 0) bar_arrive(FULL_P); \
-  }
+    if (lane == 0) bar_arrive(FULL_P);
+#define SOFTMAX(n) { HIDE(n) ASK EXPONENTIALS }
 """
 
 # %% ../nbs/07aa_straight.ipynb #d4c3338d
@@ -517,11 +530,8 @@ def straight_ready(c, sms=132):
                                          output_shapes=outs, output_dtypes=[mx.float32] * 3 if splits > 1 else [c.q.dtype])
 
 def sdpa_straight(c, sms=132):
-    "A `Call` with `straight_fits(c)` on a Hopper GPU: one launch, or with splits two"
-    kernel, numbers, splits, sizes = once(c, straight_ready, sms)
-    if c.live: numbers = c.live(_numbers, splits)
-    made = kernel(inputs=[*_arrays(c), *numbers, *[_sinks(c)] * (splits == 1)], **sizes)
-    return made[0] if splits == 1 else merge_launch(c, made, lean_kernel, CUDA_PRELUDE)
+    "A `Call` with `straight_fits(c)` on a Hopper GPU"
+    return flash_launch(c, straight_ready, sms)
 
 # %% ../nbs/07aa_straight.ipynb #9d5cf8d7
 _others = BACKENDS['cuda']

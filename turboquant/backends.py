@@ -100,6 +100,7 @@ CPU_TEXT['compiler'] = r"""
 #else
 #define KEEP(x)
 #endif
+#define HOLD(x) asm("" : "+r"(x))           // an address that is known: others are counted from it, not worked out anew
 """
 
 # %% ../nbs/06_backends.ipynb #df92d362
@@ -412,9 +413,9 @@ CPU_TEXT['words'] = r"""
 typedef int32_t quad __attribute__((vector_size(16), aligned(1), may_alias));        // four words
 static INLINE vi four(const char* p, long step) {              // of each of W / 4 rows, step bytes apart
 #if defined(AVX512)
-  const auto at = [&](int i) { return (__m128i)*(const quad*)(p + i * step); };
-  const __m512i x = _mm512_inserti32x4(_mm512_castsi128_si512(at(0)), at(1), 1);
-  return (vi)_mm512_inserti32x4(_mm512_inserti32x4(x, at(2), 2), at(3), 3);
+  const auto at = [](const char* p) { return (__m128i)*(const quad*)p; };
+  const __m512i x = _mm512_inserti32x4(_mm512_castsi128_si512(at(p)), at(p + step), 1);
+  return (vi)_mm512_inserti32x4(_mm512_inserti32x4(x, at(p + 2 * step), 2), at(p + step + 2 * step), 3);
 #elif defined(__AVX2__)
   const __m256i x = _mm256_castsi128_si256((__m128i)*(const quad*)p);
   return (vi)_mm256_inserti128_si256(x, (__m128i)*(const quad*)(p + step), 1);
@@ -439,16 +440,22 @@ static INLINE void square(vi* x) {
     x[0] = a; x[1] = b; x[2] = c; x[3] = d;
   }
 }
-// x[0..4): four words, n of them there, of slots j..j + W; outside lo..hi the nearest slot's
-static INLINE void words(const char* p, long step, int j, int lo, int hi, int n, vi* x) {
-  if (n >= 4 && j >= lo && j + W <= hi)
-    UNROLL for (int i = 0; i < 4; i++) x[i] = four(p + (j + i) * step, 4 * step);
-  else for (int i = 0; i < 4; i++) {
+__attribute__((noinline)) static void at_ends(const char* p, long step, int j, int lo, int hi, int n, vi* x) {
+  for (int i = 0; i < 4; i++) {
     int32_t y[W] = {};
     for (int r = 0; r < W; r += 4)
       memcpy(y + r, p + std::min(std::max(j + r + i, lo), hi - 1) * step, 4 * std::min(n, 4));
     x[i] = load((const void*)y);
   }
+}
+// x[0..4): four words, n of them there, of slots j..j + W; outside lo..hi the nearest slot's
+static INLINE void words(const char* p, long step, int j, int lo, int hi, int n, vi* x) {
+  if (__builtin_expect(n >= 4 && j >= lo && j + W <= hi, 1)) {
+    long far = 4 * step;
+    p += j * step;
+    HOLD(p); HOLD(far);
+    UNROLL for (int i = 0; i < 4; i++, p += step) x[i] = four(p, far);
+  } else at_ends(p, step, j, lo, hi, n, x);
   square(x);
 }
 """

@@ -124,11 +124,16 @@ static INLINE void key_dots(const vi* x, const int32_t* d, float* c, const Rule&
       }
     }
   }
+  vf y[R][C];                               // all of them before the first store: what lies in memory need not be read again
+  UNROLL for (int r = 0; r < R; r++) {
+    const float step = u.step[r], base = u.base[r];
+    if (along) UNROLL for (int n = 0; n < C; n++) y[r][n] = number(sum[r][n]) * step + base;
+    else UNROLL for (int n = 0; n < C; n++)
+      y[r][n] = number(sum[r][n]) * (load(u.sc + j + n * W) * step) + base * load(u.bi + j + n * W);
+  }
   UNROLL for (int r = 0; r < R; r++) UNROLL for (int n = 0; n < C; n++) {
-    const int k = j + n * W;
-    const vf f = number(sum[r][n]);
-    const vf y = along ? f * u.step[r] + u.base[r] : f * (load(u.sc + k) * u.step[r]) + u.base[r] * load(u.bi + k);
-    store(c + r * T + k, fresh ? y : load(c + r * T + k) + y);
+    float* to = c + r * T + j + n * W;
+    store(to, fresh ? y[r][n] : load(to) + y[r][n]);
   }
 }
 """

@@ -12,8 +12,9 @@ import numpy as np
 import mlx.core as mx
 
 # %% ../nbs/06_backends.ipynb #d6a59da3
-from .core import BACKENDS, Call, once, sdpa_ops
+from .core import BACKENDS, Call, once, sdpa_ops, _asked
 from .dots import DOTS_TEXT
+from .packing import Packed
 from .simulator import CompilerMissing, compile_cpp
 
 # %% ../nbs/06_backends.ipynb #954e0086
@@ -1233,8 +1234,16 @@ static long threads_asked(long otherwise) { // TURBOQUANT_THREADS, read as in Py
   for (int i = 0; i < 8 && *s >= '0' && *s <= '9'; i++) n = 10 * n + *s++ - '0';
   return *s || n > 1024 ? 0 : n;
 }
-// sdpa_cpu from a tuple of Python's arrays into another. 3: TURBOQUANT_THREADS is wrong; -1: an exception of Python's is set
-extern "C" int sdpa_lent(const Call* c, void* arrays, void* out) {
+struct Look {                               // of an array: what a check of arguments looks at
+  long ndim, itemsize, format, shape[4];
+  Look() : ndim(-1), itemsize(0), format(0), shape{} {}
+  Look(const Buffer& b) : ndim(b.ndim), itemsize(b.itemsize), format(b.format ? b.format[0] : 0), shape{} {
+    for (int i = 0; i < b.ndim && i < 4; i++) shape[i] = b.shape[i];
+  }
+};
+// sdpa_cpu from a tuple of Python's arrays into another. Their looks are noted in `looks`, or, if `again`, must be those noted.
+// 3: TURBOQUANT_THREADS is wrong; 4: they look different; -1: an exception of Python's is set
+extern "C" int sdpa_lent(const Call* c, Look* looks, void* arrays, void* out, int again) {
   Call mine = *c;
   if (!(mine.threads = threads_asked(c->threads))) return 3;
   Buffer b[16] = {};
@@ -1243,6 +1252,10 @@ extern "C" int sdpa_lent(const Call* c, void* arrays, void* out) {
   for (int i = 0; i < 15 && !rc; i++) {
     void* x = py.item(arrays, i);
     if (x != py.none) rc = py.take(x, b + i, RECORDS_RO);
+    if (rc) break;
+    const Look now = x == py.none ? Look() : Look(b[i]);
+    if (!again) looks[i] = now;
+    else if (memcmp(&now, looks + i, sizeof now)) rc = 4;
   }
   if (!rc) {
     void* state = py.leave();               // other Python threads may run
@@ -1263,7 +1276,7 @@ def _entry(lib):
     "`sdpa_lent` of a compiled text"
     lib.sdpa_python(_PYTHON)
     f = ctypes.PyDLL(lib._name).sdpa_lent
-    f.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    f.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.py_object, ctypes.py_object, ctypes.c_int]
     return f
 
 # %% ../nbs/06_backends.ipynb #cd566961
@@ -1392,7 +1405,8 @@ def _evaluated(arrays):
 # %% ../nbs/06_backends.ipynb #4a19551b
 def _ready(c, lib):
     "What a call needs besides its arrays: a function of these and of one for the output, what makes something for MLX to copy there, is it bfloat16?"
-    run, new = functools.partial(_entry(lib), ctypes.byref(_c_call(c, _processors()))), functools.partial(np.empty, (c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
+    looks = (ctypes.c_long * (15 * 7))()                         # C++ writes what the arrays look like
+    run, new = functools.partial(_entry(lib), ctypes.byref(_c_call(c, _processors())), looks), functools.partial(np.empty, (c.B, c.Hq, c.L, c.Dv), _TYPES[c.q.dtype][1])
     blank = memoryview(new())
     return run, (lambda: blank) if blank.nbytes <= 2**15 else new, c.q.dtype == mx.bfloat16
 
@@ -1400,11 +1414,33 @@ def _compute(c, lib, arrays):
     "The call by a compiled text; its arrays are evaluated"
     run, new, bf16 = once(c, _ready, lib)
     out = mx.array(new())
-    rc = run(arrays, out)
+    rc = run(arrays, out, 0)
     if rc == 1:                                                  # rows lie apart somewhere: copy
-        rc = run(tuple(a if a is None or i > 10 else mx.contiguous(a) for i, a in enumerate(arrays)), out)
+        rc = run(tuple(a if a is None or i > 10 else mx.contiguous(a) for i, a in enumerate(arrays)), out, 0)
     if rc == 3: raise ValueError(f"TURBOQUANT_THREADS is {cpu_threads()} in Python; in the process's own environment it is no whole number from 1 to 1024")
     if rc: raise MemoryError("sdpa_cpu: no memory for partial results")
+    return out.view(mx.bfloat16) if bf16 else out
+
+# %% ../nbs/06_backends.ipynb #4ecb4e15
+_LIKE, _TWO, _ARRAYS = {}, (None, None), {mx.array}
+
+def _remember(c, lib):
+    "Answer calls like `c` quickly from now on"
+    if len(_LIKE) >= 512: _LIKE.clear()
+    _LIKE[c.asked] = once(c, _ready, lib)
+
+def _quick(q, k, v, sinks, first, recent, plain):
+    "The answer to a call like one before; None where it is not, or MLX is recording"
+    if not type(k) is type(v) is Packed: return None
+    try: like = _LIKE.get(_asked(q, k, v, first, recent, plain))
+    except (AttributeError, TypeError): return None              # no arrays, or what has no hash
+    if not like: return None
+    arrays = q, *k[:3], *v[:3], *(first or _TWO), *(recent or _TWO), None, sinks, None, None
+    present = [a for a in arrays if a is not None]
+    if len(arrays) != 15 or not _ARRAYS.issuperset(map(type, present)) or _recorded(present) or not _evaluated(present): return None
+    run, new, bf16 = like
+    out = mx.array(new())
+    if run(arrays, out, 1): return None
     return out.view(mx.bfloat16) if bf16 else out
 
 # %% ../nbs/06_backends.ipynb #03378706
@@ -1415,6 +1451,7 @@ def sdpa_cpu(c:Call,      # a checked call
 
     Evaluates its arrays. Gradients, and calls inside `mx.compile` or `mx.vmap`, are those of `sdpa_ops`.
     Raises MemoryError, and ValueError for a wrong TURBOQUANT_THREADS."""
+    mine = lib is None
     try: lib = lib or cpu_library()
     except (CompilerMissing, RuntimeError, OSError) as e:
         _without(e)
@@ -1424,7 +1461,9 @@ def sdpa_cpu(c:Call,      # a checked call
     recorded = _recorded(present)
     if not _evaluated(present): return sdpa_ops(c)
     out = _compute(c, lib, arrays)
+    if mine and c.asked: _remember(c, lib)
     return _tied(c, out, *present) if recorded else out
 
 # %% ../nbs/06_backends.ipynb #10b1ca47
+sdpa_cpu.quick = _quick
 BACKENDS['cpu'] = sdpa_cpu

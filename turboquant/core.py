@@ -30,6 +30,7 @@ class Call:
     bits: tuple; groups: tuple          # (k's, v's)
     B: int; Hq: int; Hkv: int; L: int; N: int; Dk: int; Dv: int; F: int; R: int
     memo = None                         # what is remembered with the signature of the call; see `once`
+    asked = None                        # the part of a remembered signature that is no array
     live = None                         # `live(f, *args)`: what f(call, *args) will be at each replay of a recorded call (chapter 11e)
     @property
     def G(self): return self.Hq // self.Hkv
@@ -202,17 +203,26 @@ def check_all(q, k, v, scale, mask, window, sinks, softcap, start, length, ring,
 # %% ../nbs/04_sdpa_int4.ipynb #04sign1
 _PLAIN = {int, float, bool, str, type(None)}
 
+def _plain(scale, mask, window, softcap, start, length, ring, group_size, bits):
+    "What a call is given besides arrays"
+    groups, widths = _pair(group_size), _pair(bits)
+    return scale, mask, window, softcap, start, length, ring, len(groups), *groups, *widths
+
+def _asked(q, k, v, first, recent, plain):
+    "What is given besides arrays, and in which containers; two shapes, which tell one kind of layer from another"
+    return q.shape, k[0].shape, plain, (*map(type, plain),), k[3], v[3], type(k[3]), type(v[3]), type(first), type(recent)
+
 def _look(a): return type(a), a.shape, a.dtype
-def _looks(xs): return xs if xs is None else (type(xs), *map(_look, xs))     # of a pair, or None
+def _looks(xs): return xs if xs is None else (*map(_look, xs),)             # of a pair, or None
 
 def _signature(q, k, v, sinks, first, recent, plain):
     "All that `check_all` looks at, arrays first; an error of some kind, or None, where it could not be remembered anyway"
     if not type(k) is type(v) is Packed: return None
-    kc, ks, kb, ka = k
-    vc, vs, vb, va = v                                           # spelled out, for this comes before every call
-    return (type(q), q.shape, q.dtype, type(kc), kc.shape, kc.dtype, type(ks), ks.shape, ks.dtype, type(kb), kb.shape, kb.dtype,
-            type(vc), vc.shape, vc.dtype, type(vs), vs.shape, vs.dtype, type(vb), vb.shape, vb.dtype, ka, va, type(ka), type(va),
-            plain, (*map(type, plain),), sinks if sinks is None else _look(sinks), _looks(first), _looks(recent))
+    kc, ks, kb, _ = k
+    vc, vs, vb, _ = v                                            # spelled out, for this comes before every call
+    return (type(q), q.dtype, type(kc), kc.dtype, type(ks), ks.shape, ks.dtype, type(kb), kb.shape, kb.dtype,
+            type(vc), vc.shape, vc.dtype, type(vs), vs.shape, vs.dtype, type(vb), vb.shape, vb.dtype,
+            *_asked(q, k, v, first, recent, plain), sinks if sinks is None else _look(sinks), _looks(first), _looks(recent))
 
 # %% ../nbs/04_sdpa_int4.ipynb #04sign3
 _SEEN, _MOST = {}, 512                                          # some 2.5 KB each
@@ -235,8 +245,7 @@ def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, s
     """The arguments of `sdpa_int4`, checked, as a `Call`.
 
     ValueError names the argument, what came and what was expected."""
-    groups, widths = _pair(group_size), _pair(bits)
-    plain = (scale, mask, window, softcap, start, length, ring, len(groups), *groups, *widths)
+    plain = _plain(scale, mask, window, softcap, start, length, ring, group_size, bits)
     try: c = _SEEN.get(key := _signature(q, k, v, sinks, first, recent, plain))
     except (AttributeError, TypeError): c = key = None           # no arrays, or what has no hash
     if c: return _again(c, q, k, v, sinks, first, recent)
@@ -245,6 +254,7 @@ def check(q, k, v, *, scale, mask=None, window=None, sinks=None, softcap=None, s
     if len(_SEEN) >= _MOST: _SEEN.clear()
     _SEEN[key] = _again(c, *[None] * 6)
     c.memo = _SEEN[key].memo = {}
+    c.asked = _SEEN[key].asked = _asked(q, k, v, first, recent, plain)
     return c
 
 # %% ../nbs/04_sdpa_int4.ipynb #100b9b78
@@ -931,7 +941,11 @@ def sdpa_int4(
     Scores, softmax and sums are float32. A row that sees no key gives zeros. A mask has one column per key in use, or,
     with per-row start or length, one per slot between those of `first` and `recent`. Raises ValueError naming the
     argument when shapes, dtypes or ranges disagree."""
-    return BACKENDS[backend()](check(
+    run = BACKENDS[backend()]
+    if hasattr(run, 'quick'):
+        out = run.quick(q, k, v, sinks, first, recent, _plain(scale, mask, window, softcap, start, length, ring, group_size, bits))
+        if out is not None: return out
+    return run(check(
         q, k, v, scale=scale, mask=mask, window=window, sinks=sinks, softcap=softcap, start=start, length=length,
         ring=ring, first=first, recent=recent, group_size=group_size, bits=bits))
 

@@ -143,12 +143,14 @@ def attend(q, keys, values, *, scale, mask=None, sinks=None, softcap=None):
         _fail('keys', "older than the cache's last update", "what the last update_and_fetch or keys_and_values returned")
     if keys.late: _again(keys, values, q)
     both = lambda f: None if getattr(keys, f) is None else (getattr(keys, f), getattr(values, f))
-    c = check(q, keys.packed, values.packed, scale=scale, mask='causal' if isinstance(mask, str) else mask,
-              window=getattr(mask, 'window', None), sinks=sinks, softcap=softcap, start=keys.start, length=keys.length,
-              ring=keys.ring, first=both('first'), recent=both('recent'),
+    kw = dict(scale=scale, mask='causal' if isinstance(mask, str) else mask, window=getattr(mask, 'window', None), sinks=sinks,
+              softcap=softcap, start=keys.start, length=keys.length, ring=keys.ring, first=both('first'), recent=both('recent'),
               group_size=(keys.group_size, values.group_size), bits=(keys.bits, values.bits))
-    if keys.live: keys.live.enter(c)
-    o = BACKENDS[backend()](c)
+    if keys.live:
+        c = check(q, keys.packed, values.packed, **kw)
+        keys.live.enter(c)
+        o = BACKENDS[backend()](c)
+    else: o = sdpa_int4(q, keys.packed, values.packed, **kw)
     return turn(o) if values.turned else o
 
 # %% ../nbs/11_kv_cache.ipynb #510683cf

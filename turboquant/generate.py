@@ -26,7 +26,7 @@ from mlx.utils import tree_flatten
 def _render(tokenizer, messages):
     "The conversation as the chat template writes it, ready for the model's turn"
     if not getattr(tokenizer, 'has_chat_template', getattr(tokenizer, 'chat_template', None)):
-        raise ValueError('prompt: got messages, wanted a text: this model has no chat template, it only continues texts')
+        raise ValueError('prompt: got messages, wanted a text: this model has no chat template, it only continues texts (turboquant-generate --raw)')
     try: return tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     except Exception as e: raise ValueError(f'prompt: the chat template refuses these messages: {e}') from e
 

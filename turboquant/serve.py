@@ -9,7 +9,7 @@ __all__ = ['OPTIONS', 'letters_tokenizer', 'use_packed', 'undo_packed', 'PrefixC
            'survey', 'leave', 'rss', 'at_rest', 'load_test', 'main']
 
 # %% ../nbs/17_serve.ipynb #5f5e29af
-import argparse, contextlib, copy, functools, gc, io, json, logging, math, os, select, socket, sys, threading, weakref
+import argparse, contextlib, copy, errno, functools, gc, io, json, logging, math, os, select, socket, sys, threading, weakref
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
@@ -384,7 +384,7 @@ class _Plain:
     def __getattr__(self, name): return getattr(self.out, name)
     def write(self, b):
         if b == b'Not Found' or b.startswith(b'{"error": "'):
-            told = 'there is nothing here' if b == b'Not Found' else json.loads(b)['error']
+            told = 'there is nothing here, but at /v1/models, /v1/chat/completions, /v1/completions and /health' if b == b'Not Found' else json.loads(b)['error']
             b = (self.handler.failure or Refused(self.handler.code, told)).body()
         return self.out.write(b)
 
@@ -532,6 +532,15 @@ class _HTTP(ThreadingHTTPServer):
         except OSError: pass
         finally: self.shutdown_request(request); self.door.release()
 
+# %% ../nbs/17_serve.ipynb #7fd43c1a
+def _listen(host, port, handler, clients):
+    "An `_HTTP` at `host` and `port`; OSError or ValueError that says why there can be none"
+    if not 0 <= port <= 65535: raise ValueError(f"`port` is {port}; expected 0 to 65535")
+    try: return _HTTP((host, port), handler, clients)
+    except OSError as e:
+        if e.errno != errno.EADDRINUSE: raise OSError(f"cannot listen at {host}, port {port}: {e}") from e
+        raise OSError(f"port {port} on {host} is in use; choose another (--port)") from e
+
 # %% ../nbs/17_serve.ipynb #7a4f0fd5
 OPTIONS = dict(temp=0., top_p=1., top_k=0, min_p=0., max_tokens=512, num_draft_tokens=0, decode_concurrency=32, prompt_concurrency=8, prefill_step_size=None,
                prompt_cache_size=10, prompt_cache_bytes=None, max_request_bytes=8 << 20, max_clients=256, allowed_origins=(), chat_template_args={},
@@ -540,17 +549,20 @@ OPTIONS = dict(temp=0., top_p=1., top_k=0, min_p=0., max_tokens=512, num_draft_t
 class Server:
     """An OpenAI-compatible server for `model`, in threads of its own, until `close()`; also a context manager. `url` is where.
     `kv`, `max_kv_size`: as for turboquant.lm.make_prompt_cache. The others, by the names of OPTIONS: mlx-lm's server's, and
-    `prompt_cache_bytes` (memory for all caches), `max_request_bytes`, `max_clients`. ValueError for another name."""
+    `prompt_cache_bytes` (memory for all caches), `max_request_bytes`, `max_clients`. ValueError for another name, OSError where nothing can listen at `host` and `port`."""
     def __init__(self, model, tokenizer, name='turboquant', *, host='127.0.0.1', port=0, kv='int4', max_kv_size=None, **options):
         unknown = set(options) - set(OPTIONS)
         if unknown: raise ValueError(f"`{sorted(unknown)[0]}` is no option; expected some of {', '.join(OPTIONS)}")
         a = argparse.Namespace(**OPTIONS | options, host=host, port=port)
         if a.prefill_step_size is None: a.prefill_step_size = 128 if mx.default_device() == mx.cpu else 1024
         if a.prompt_cache_bytes is None: a.prompt_cache_bytes = free_bytes()
+        self.http = _listen(host, port, lambda *x, **k: Handler(self.generator, *x, system_fingerprint='turboquant', **k), a.max_clients)      # first: it may not be free
+        try: self._begin(a, model, tokenizer, name, kv, max_kv_size)
+        except BaseException: self.http.server_close(); raise
+    def _begin(self, a, model, tokenizer, name, kv, max_kv_size):
         use_packed(model, kv=kv, max_kv_size=max_kv_size)
         mx.eval(model.parameters())                            # MLX's streams belong to threads: what is lazy could not be computed in another
         self.generator = Generator(Provider(a, model, tokenizer, name), PrefixCaches(a.prompt_cache_size))
-        self.http = _HTTP((host, port), lambda *x, **k: Handler(self.generator, *x, system_fingerprint='turboquant', **k), a.max_clients)
         self.thread = threading.Thread(target=self.http.serve_forever, kwargs=dict(poll_interval=.05), daemon=True); self.thread.start()
     @property
     def url(self): h, p = self.http.server_address[:2]; return f"http://{'[' + h + ']' if ':' in h else h}:{p}/v1"
@@ -759,14 +771,18 @@ def load_test(model, tokenizer, seconds=10, streams=16, tokens=24, check=64, **o
                 failures=failures, lives=lives, checked=len(below), exact=sum(b == 0 for b in below), below=round(max(below), 4), rest=rest, memory=memory)
 
 # %% ../nbs/17_serve.ipynb #3d0c0e38
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    "Defaults only where there are some, and the help does not say them itself"
+    def _get_help_string(self, a): return a.help if a.default in (None, []) or '(default' in (a.help or '') else super()._get_help_string(a)
+
 def _parser():
-    p = argparse.ArgumentParser(prog='turboquant-serve', description="OpenAI-compatible server with 4-bit KV caches", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    p = argparse.ArgumentParser(prog='turboquant-serve', description="OpenAI-compatible server with 4-bit KV caches", formatter_class=_Help)
     p.add_argument('--model', help='an mlx-lm folder, a hub repo id or a GGUF file (default: the embedded SmolLM2-135M-Instruct)')
     p.add_argument('--name', help='the name under which requests ask for it (default: that of the file)')
-    p.add_argument('--kv', choices=tuple(KINDS), default='int4', help='format of the KV caches')
+    p.add_argument('--kv', choices=tuple(KINDS), default='int4', help='format of the KV caches, as turboquant-chat --help tells')
     p.add_argument('--max-kv-size', type=int, help='forget all but the first 4 and the newest tokens beyond this many')
     p.add_argument('--host', default='127.0.0.1', help='address to listen on; 0.0.0.0 is every network, with no password')
-    p.add_argument('--port', type=int, default=8080)
+    p.add_argument('--port', type=int, default=8080, help='port to listen on; 0 takes a free one')
     p.add_argument('--allowed-origins', type=lambda x: x.split(','), default=[], help='origins of web pages that may use it, with commas; * for all')
     for name, kind, what in (('temp', float, 'temperature where a request names none'), ('top_p', float, 'the same for top_p'), ('max_tokens', int, 'longest answer where a request names none'),
                              ('decode_concurrency', int, 'answers decoded at once'), ('prompt_concurrency', int, 'prompts read at once'), ('prompt_cache_size', int, 'prompt caches kept'),
@@ -774,7 +790,7 @@ def _parser():
         p.add_argument('--' + name.replace('_', '-'), type=kind, default=OPTIONS[name], help=what)
     p.add_argument('--prefill-step-size', type=int, help='tokens of a prompt read in one pass (default: 128 on a CPU, 1024 on a GPU)')
     p.add_argument('--prompt-cache-bytes', type=theirs._parse_size, help='memory for all caches, such as 4GB (default: half of what is free)')
-    p.add_argument('--log-level', default='WARNING', choices=('DEBUG', 'INFO', 'WARNING', 'ERROR'))
+    p.add_argument('--log-level', default='WARNING', choices=('DEBUG', 'INFO', 'WARNING', 'ERROR'), help='what is worth a line on standard error')
     return p
 
 # %% ../nbs/17_serve.ipynb #73cccd8b
@@ -784,6 +800,7 @@ def main(argv=None):
     logging.basicConfig(level=a.pop('log_level'), format='%(asctime)s %(levelname)s %(message)s')
     path, name = a.pop('model'), a.pop('name')
     try:
+        _listen(a['host'], a['port'], None, 1).server_close()   # before a model is loaded
         model, tokenizer = load(path)
         server = Server(model, tokenizer, name or Path(path or 'SmolLM2-135M-Instruct').name, **a)
     except (ValueError, OSError) as e: print(f'turboquant-serve: {e}', file=sys.stderr); return 2

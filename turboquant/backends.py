@@ -1427,18 +1427,20 @@ _LIKE, _TWO, _ARRAYS = {}, (None, None), {mx.array}
 def _remember(c, lib):
     "Answer calls like `c` quickly from now on"
     if len(_LIKE) >= 512: _LIKE.clear()
-    _LIKE[c.asked] = once(c, _ready, lib)
+    _LIKE[c.asked] = once(c, _ready, lib), [a.nbytes for a in _arrays(c) if a is not None]
 
 def _quick(q, k, v, sinks, first, recent, plain):
     "The answer to a call like one before; None where it is not, or MLX is recording"
-    if not type(k) is type(v) is Packed: return None
+    if not (type(k) is type(v) is Packed and len(k) == len(v) == 4): return None
     try: like = _LIKE.get(_asked(q, k, v, first, recent, plain))
     except (AttributeError, TypeError): return None              # no arrays, or what has no hash
     if not like: return None
-    arrays = q, *k[:3], *v[:3], *(first or _TWO), *(recent or _TWO), None, sinks, None, None
-    present = [a for a in arrays if a is not None]
-    if len(arrays) != 15 or not _ARRAYS.issuperset(map(type, present)) or _recorded(present) or not _evaluated(present): return None
-    run, new, bf16 = like
+    pairs = [x for x in (first, recent) if x is not None]
+    if any(len(x) != 2 for x in pairs): return None
+    arrays = q, *k[:3], *v[:3], *(_TWO if first is None else first), *(_TWO if recent is None else recent), None, sinks, None, None
+    present, ((run, new, bf16), sizes) = [*arrays[:7], *(x for p in pairs for x in p), *([] if sinks is None else [sinks])], like
+    if not _ARRAYS.issuperset(map(type, present)) or [a.nbytes for a in present] != sizes: return None      # nothing larger is ever evaluated
+    if _recorded(present) or not _evaluated(present): return None
     out = mx.array(new())
     if run(arrays, out, 1): return None
     return out.view(mx.bfloat16) if bf16 else out

@@ -526,7 +526,7 @@ def sdpa_main(a):
     gpu = mx.default_device() != mx.cpu
     dtype, bw, rows, i = getattr(mx, a.dtype or ('float16' if gpu else 'float32')), read_bandwidth(), [], info()
     print(f"{i['device_name']}, backend {i['backend']}, MLX {i['mlx']}, BLAS: {i['blas']}")
-    print(f"read bandwidth measured: {bw / 1e9:.1f} GB/s", flush=True)
+    print(f"read bandwidth measured: {bw / 1e9:.1f} GB/s; the limit is to read the cache once at that speed", flush=True)
     torch, floors, save = TorchSDPA() if i['backend'] == 'cuda' else None, {}, _saver(a.json, 'sdpa')
     if torch: print('PyTorch: ' + (torch.error or '{torch} on {on}'.format(**torch.about)), flush=True)
     for shape, N, axis in _grid(a, gpu):
@@ -610,16 +610,18 @@ def _cpu_arguments(x):
 def _arguments(s, c, y):
     "The options of the parsers of sdpa, check and copy"
     add = s.add_argument
-    add('--shape', nargs='+', choices=list(SHAPES)); add('--N', nargs='+', type=int)
-    add('--L', type=int, default=1); add('--dtype', choices=['float32', 'float16', 'bfloat16'])
-    add('--k-axis', nargs='+', type=int, choices=[-1, -2]); add('--rounds', type=int, default=7)
+    add('--shape', nargs='+', choices=list(SHAPES), help='heads and head dims of this model (default: mistral; on a GPU three)')
+    add('--N', nargs='+', type=int, help='tokens in the cache'); add('--L', type=int, default=1, help='new tokens; 1 is decoding (default: 1)')
+    add('--dtype', choices=['float32', 'float16', 'bfloat16'], help='of queries and output (default: float32 on a CPU, float16 on a GPU)')
+    add('--k-axis', nargs='+', type=int, choices=[-1, -2], help="keys' groups: -2 along the tokens, -1 within a token")
+    add('--rounds', type=int, default=7, help='the median of so many (default: 7)')
     add('--plot', metavar='FILE', help='draw the table into this .png, .svg or .pdf file')
     add = c.add_argument
-    add('--cases', type=int, default=200); add('--seed', type=int, default=0)
+    add('--cases', type=int, default=200, help='random calls in float32, and a quarter as many in each 16-bit type'); add('--seed', type=int, default=0, help='of the random calls')
     add('--seconds', type=float, default=1e9, help='stop a dtype after this long')
     add = y.add_argument
-    add('--N', nargs='+', type=int, default=[8192, 65536])
-    add('--shape', choices=list(SHAPES), default='gemma4-sliding')
+    add('--N', nargs='+', type=int, default=[8192, 65536], help='tokens in the cache')
+    add('--shape', choices=list(SHAPES), default='gemma4-sliding', help='heads and head dims of this model')
     for x in (s, c, y): x.add_argument('--json', help='append the results to this file')
 
 # %% ../nbs/16_benchmarks.ipynb #0ee977be

@@ -56,7 +56,7 @@ def _bad(name, got, want): raise ValueError(f"sdpa_int4: `{name}` is {got}; expe
 def _check_arrays(name, p):
     "A Packed of three 4-dimensional arrays of the right dtypes"
     if not isinstance(p, (tuple, list)) or len(p) not in (3, 4):
-        _bad(name, type(p).__name__, "a Packed or an mx.quantize triple")
+        _bad(name, type(p).__name__, "a Packed, as pack_int4 makes it, or an mx.quantize triple")
     p = Packed(*p)
     for f in ('codes', 'scales', 'biases'):
         a, kinds = getattr(p, f), (mx.uint32,) if f == 'codes' else FLOATS
@@ -936,6 +936,10 @@ def sdpa_int4(
     bits=4,             # 4 or 8, or a (k, v) pair
 ) -> mx.array:          # (B, Hq, L, Dv) in q's dtype
     """Attention read straight from a packed KV cache: nothing is dequantised into memory.
+
+    `q` (B, Hq, L, D); `k` and `v` as `pack_int4` makes them over (B, Hkv, N, D). Without a mask every query sees every key: for a
+    prompt pass mask='causal', or `window`, which implies it. `sinks`: (Hq,). `first` and `recent`: (k, v) pairs in 16 or 32 bits.
+    `group_size` and `bits` as they were packed with.
 
     Keys in use are positions start to length; the queries are the last L positions of first + packed + recent.
     Scores, softmax and sums are float32. A row that sees no key gives zeros. A mask has one column per key in use, or,

@@ -251,12 +251,18 @@ def report(p, ram, limit=None, most=None):
     return '\n'.join(out)
 
 # %% ../nbs/12a_plan.ipynb #62b6e860
+def _ram(text):
+    "Gigabytes of '32' or '32GB'"
+    m = re.fullmatch(r'(-?\d+)\s*(?:gb?)?', text.strip().lower())
+    if not m: raise argparse.ArgumentTypeError(f'{text!r}; expected gigabytes, such as 32')
+    return int(m[1])
+
 def _parser():
     p = argparse.ArgumentParser(prog='turboquant-plan', description='Which model, cache format and context fits on which Mac. Exit code 1: it does not fit.')
     p.add_argument('--model', help=f"one of {', '.join(MODELS)}; or a folder or config.json of a model that mlx-lm knows (default: all)")
     p.add_argument('--context', help='tokens, such as 32768 or 32K (default: 32K, or what the model takes; in the table the longest that fit)')
     p.add_argument('--kv', choices=FORMATS, help='format of the cache (default: int4; in the table int4 and fp16)')
-    p.add_argument('--ram', type=int, help="the Mac's memory in GB (default: this Mac's, or a table of all)")
+    p.add_argument('--ram', type=_ram, help="the Mac's memory in GB, such as 32 (default: this Mac's, or a table of all)")
     p.add_argument('--bits', type=int, choices=(4, 8, 16), help="bits of the weights (default: the folder's, else 4)")
     return p
 
@@ -275,7 +281,7 @@ def _many(a, model, name, size, bits, ram, context):
     every = (4, 8, 16) if model and not size else (4,)
     rows = table({name: model} if model else None, (bits,) if bits else every, (a.kv,) if a.kv else ('int4', 'fp16'), (ram,) if ram else MACS, size, context)
     what = f'Which takes {context} tokens: yes, or raised, with the raised limit of the GPU' if context else 'The longest context, with the default limit of the GPU / with the raised one'
-    print(f'{what}:\n' + as_text(rows))
+    print(f'{what}:\n' + as_text(rows) + '\n–: does not fit. How to raise the limit: turboquant-plan --model MODEL --ram GB')
     return 0
 
 def _answer(a, mac):

@@ -339,6 +339,7 @@ def main():
     if a.quarto and not shutil.which('quarto'): sys.exit('--quarto: no `quarto` here; see https://quarto.org/docs/download, or build without it')
     cfg = get_config(); refresh_quarto_yml(); nbdev_sidebar.__wrapped__()
     serve.FilterDefaults = Filters                          # seen in this process only: hence no workers below
+    print(f"building {len(list(cfg.nbs_path.glob('*.ipynb')))} pages, about a minute", flush=True)
     dst, repo, notebooks = cfg.config_path/'_site_src', address(cfg), Path(tempfile.mkdtemp())/'notebooks'
     shutil.rmtree(dst, ignore_errors=True); dst.mkdir()
     prepare(cfg, repo, serve.proc_nbs(n_workers=0, force=True), dst, editions(cfg, repo, notebooks), a.quarto)

@@ -36,9 +36,9 @@ class ShowSource(Processor):
         cells = self.nb.cells
         for c in [c for c in cells if c.cell_type == 'code' and {'export', 'exporti'} & c.directives_.keys()]:
             i = next(i for i, x in enumerate(cells) if x is c); j = i + 1
-            while j < len(cells) and getattr(cells[j], 'has_sd', 0): unsigned(cells[j]); j += 1
+            while j < len(cells) and getattr(cells[j], 'has_sd', 0): j += 1
+            c.documented = sum(trimmed(d, documented(source(c))) for d in cells[i + 1:j]) > 0
             cells[i:j] = [*cells[i + 1:j][::-1], c]                     # nbdev puts them in backwards
-            c.documented = j > i + 1
     def __call__(self, cell):
         if cell.cell_type != 'code' or not cell.directives_: return
         export = {'export', 'exporti'} & cell.directives_.keys()
@@ -47,10 +47,21 @@ class ShowSource(Processor):
 
 def only_imports(text): return all(isinstance(n, (ast.Import, ast.ImportFrom)) for n in ast.parse(text).body)
 
-def unsigned(cell):
-    "Drop the signature from a `show_doc`'s output"
+def documented(text):
+    "Name -> whether its definition in the code `text` has a docstring"
+    defs = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return {n.name: bool(ast.get_docstring(n)) for n in ast.walk(ast.parse(text)) if isinstance(n, defs)}
+
+def trimmed(cell, own):
+    """Drop the signature from a `show_doc`'s output, and a docstring that is inherited: `own` says which names have one of their own.
+    Returns whether any text is left."""
+    some = False
     for o in cell.outputs or []:
-        if t := o.get('data', {}).get('text/markdown'): o['data']['text/markdown'] = re.sub(r'```python.*?```\s*', '', ''.join(t), flags=re.S)
+        if not (t := ''.join(o.get('data', {}).get('text/markdown', ''))): continue
+        head, name, rest = re.fullmatch(r'(.*?^#+ (\S+)$|)(.*)', re.sub(r'```python.*?```\s*', '', t, flags=re.S), re.M | re.S).groups()
+        if name and not own.get(name.split('.')[-1], True): rest = re.sub(r'^(?!\|).*\n?', '', rest, flags=re.M)
+        o['data']['text/markdown'] = head + '\n\n' + rest.lstrip(); some |= bool(rest.strip())
+    return some
 
 class Filters(FilterDefaults):
     "nbdev's processors, with those two in their places"
@@ -129,12 +140,15 @@ def page_names(src):
         names[f.name] = (m[1] if m else f.stem) + '.ipynb'
     return names
 
+def options(text): return re.match(r'(?:#\|.*\n?)*', text)[0]            # a cell's `#|` lines: those in its strings are none
+
 def references(cells):
     "Label -> ('Figure' or 'Equation', its number on the page)"
     refs, n = {}, dict(fig=0, eq=0)
     for c in cells:
-        for label in re.findall(r'#\| *label: *(fig-\S+)|\{#(eq-[\w-]+)\}', source(c)):
-            label = ''.join(label); kind = label.split('-')[0]; n[kind] += 1
+        code = c['cell_type'] == 'code'
+        for label in re.findall(r'#\| *label: *(fig-\S+)' if code else r'\{#(eq-[\w-]+)\}', options(source(c)) if code else source(c)):
+            kind = label.split('-')[0]; n[kind] += 1
             refs[label] = (dict(fig='Figure', eq='Equation')[kind], n[kind])
     return refs
 
@@ -154,9 +168,14 @@ def resolve(cell, refs, symbols, names):
         s = re.sub(r'^(#+ .*?)\[(`[^`]+`)\]\(\S*\)', r'\1\2', s, flags=re.M)   # a heading is no link
         s = re.sub(r'\[\[(`[^`]+`)\]\([^)\s]*\)\]\(', r'[\1](', s)       # nor is a link within a link: the writer's stays
         s = re.sub(r'\]\(((?:\w+\.ipynb)?)#([^)\s]+)\)', lambda m: f']({m[1]}#{m[2] if m[2] in (refs or ()) else anchor(m[2])})', s)
-    if refs and (m := re.search(r'#\| *label: *(fig-\S+)', s)): s = re.sub(r'(#\| *fig-cap: *")', rf'\1Figure {refs[m[1]][1]}: ', s)
+    if refs and (m := figure_label(cell)): s = re.sub(r'(#\| *fig-cap: *")', rf'\1Figure {refs[m][1]}: ', s, count=1)
     for a, b in names.items(): s = s.replace(f']({a}', f']({b}')
     return symbols.links(s)
+
+def figure_label(cell):
+    "The `fig-...` label of a cell of code, or None"
+    m = cell['cell_type'] == 'code' and re.search(r'#\| *label: *(fig-\S+)', options(source(cell)))
+    return m[1] if m else None
 
 def anchor(heading):
     "A heading's anchor on the site, from the one that Jupyter and GitHub give it: What-we-built"
@@ -192,16 +211,29 @@ def symbols(cfg, nb, base):
     return Symbols(at, own and own[1], imported, base)
 
 def told(text, titled):
-    "A `show_doc`'s output without a heading that the chapter has already, and without italics that end in mid-sentence"
-    if (m := re.search(r'^#+ ([\w.]+)$', text, re.M)) and m[1] in titled:
-        text = re.sub(r'\A---\s*', '', text.replace(m[0], '', 1))
-    text = re.sub(r'^#+ .*', lambda h: h[0].replace('__', r'\_\_'), text, flags=re.M)   # no bold type in `Model.__call__`
+    """A `show_doc`'s output without a heading that the chapter has already, and without italics that end in mid-sentence. Of a heading
+    with nothing below it only the anchor stays."""
     text = re.sub(r'\*(Call self as a function|Return repr\(self\))\.\*', '', text)   # what Python says of methods that say nothing
+    if m := re.search(r'^#+ ([\w.]+)$', text, re.M):
+        alone = 'source]' in text and not text[m.end():].strip()
+        if alone: return '' if m[1] in titled else f'::: {{#{pandoc_id(m[1])}}}\n:::\n'
+        if m[1] in titled: text = re.sub(r'\A---\s*', '', text.replace(m[0], '', 1))
+    text = re.sub(r'^#+ .*', lambda h: h[0].replace('__', r'\_\_'), text, flags=re.M)   # no bold type in `Model.__call__`
     as_it_is = lambda m: m[0] if m[0][0] == '`' else ''.join('\\' + c for c in m[0])
-    text = re.sub(r'`[^`]*`|\^|(?<![-\w])--(?=[a-z])', as_it_is, text)   # x^2 does not begin raised type, nor is --option a dash
+    text = re.sub(r'`[^`]*`|\^', as_it_is, text)                      # x^2 does not begin raised type
+    text = re.sub(r'`[^`]*`|(?<![-\w])--[a-z][\w-]*', lambda m: m[0] if m[0][0] == '`' else f'`{m[0]}`', text)   # nor is --option a dash
     text = re.sub(r'^\*(.*)\*\n(?=\S)', r'\1\n', text, flags=re.M)
     star = lambda m: m[0] if m[0][0] == '`' else r'\*'               # a star within a sentence in italics
     return re.sub(r'^\*(.+\*.*)\*$', lambda m: '*' + re.sub(r'`[^`]*`|\*', star, m[1]) + '*', text, flags=re.M)
+
+def joined(outputs):
+    "Outputs, with what was printed in pieces in one"
+    out = []
+    for o in outputs:
+        if out and o['output_type'] == out[-1]['output_type'] == 'stream' and o['name'] == out[-1]['name']:
+            out[-1] = out[-1] | dict(text=''.join(out[-1]['text']) + ''.join(o['text']))
+        else: out.append(o)
+    return out
 
 def page(text, symbols, names, line=None, quarto=False):
     "A processed notebook, ready for smalldocs or Quarto; `line` goes under its title"
@@ -209,8 +241,8 @@ def page(text, symbols, names, line=None, quarto=False):
     titled = {m for c in nb['cells'] if c['cell_type'] == 'markdown' for m in re.findall(r'^#+ \[?`?([\w.]+)`?(?:\]\(\S*\))?$', source(c), re.M)}
     for c in nb['cells']:
         c['source'] = resolve(c, refs, symbols, names)
-        label = (refs and '#| fig-cap' not in c['source'] and (m := re.search(r'#\| *label: *(fig-\S+)', c['source'])) or None) and m[1]
-        if c.get('outputs'): c['outputs'] = [o for o in c['outputs'] if not is_caption(o)]     # Jupyter's: here the figure has one
+        label = figure_label(c) if refs and '#| fig-cap' not in options(c['source']) else None
+        if c.get('outputs'): c['outputs'] = joined(o for o in c['outputs'] if not is_caption(o))     # Jupyter's: here the figure has one
         for o in c.get('outputs', []):
             if 'text/markdown' in (d := o.get('data', {})):
                 d['text/markdown'] = told(symbols.links(numbered(''.join(d['text/markdown']), refs or {})), titled).splitlines(True)
@@ -238,7 +270,7 @@ def prepare(cfg, repo, src, dst, there, quarto=False):
         to = dst/f.relative_to(src); to.parent.mkdir(exist_ok=True, parents=True)
         if f.suffix == '.ipynb':
             nb = cfg.nbs_path/f.name; named = symbols(cfg, json.loads(nb.read_text()), base)
-            line = ways(nb, repo, named.module and f'{cfg.lib_path.name}/{named.module}.py', nb.name in there)
+            line = None if nb.name == 'index.ipynb' else ways(nb, repo, named.module and f'{cfg.lib_path.name}/{named.module}.py', nb.name in there)
             to.with_name(names[f.name]).write_text(page(f.read_text(), named, names, line, quarto).replace(repo.told, repo.url))
         elif f.suffix == '.yml':
             t = yaml.safe_load(f.read_text())

@@ -3,8 +3,8 @@
 check_site.py [--shots DIR] [PAGE ...]: check all pages, or the named ones (`packing.html`); DIR gets pictures of each page in both
 themes and both widths. Per page: no error on the console and no failed request of its own, every link and anchor inside the site
 leads somewhere, every image has its text and loads, no sideways scroll at 390 and 1280 pixels, both themes render with text that can
-be read, formulas and references are resolved, and each interactive figure moves with each of its controls. The last line is
-`N passed, M failed`."""
+be read, formulas and references are resolved, an --option is no dash, figures are numbered without a gap, headings of the API have a
+text, and each interactive figure moves with each of its controls. The last line is `N passed, M failed`."""
 import argparse, functools, http.server, json, re, sys, threading, time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -36,11 +36,13 @@ const seen = e => !!(e.offsetWidth || e.offsetHeight || e.getClientRects().lengt
 const walk = document.createTreeWalker(main, NodeFilter.SHOW_TEXT), left = [];
 while (walk.nextNode()) { const e = walk.currentNode.parentElement;
   if (!e.closest('pre, code, script, style, .katex, annotation')) {
-    const m = walk.currentNode.data.match(/@(fig|eq|tbl|sec)-[\w-]+|\{#(fig|eq|tbl|sec)-[\w-]+\}|\{\{<[^>]*>\}\}|\\\(|\\\[|\?\?\?/); if (m) left.push(m[0]) } }
+    const m = walk.currentNode.data.match(/@(fig|eq|tbl|sec)-[\w-]+|\{#(fig|eq|tbl|sec)-[\w-]+\}|\{\{<[^>]*>\}\}|\\\(|\\\[|\?\?\?|[\s(\[]–[a-z][\w-]*/); if (m) left.push(m[0]) } }
 return { links: [...document.querySelectorAll('a[href]')].map(a => [a.href, a.getAttribute('href'), a.textContent.trim().slice(0, 40)]),
   ids: [...document.querySelectorAll('[id]')].map(e => e.id).concat([...document.querySelectorAll('a[name]')].map(e => e.name)),
   twice: [...document.querySelectorAll('[id]')].map(e => e.id).filter((x, i, a) => a.indexOf(x) != i),
   images: [...document.querySelectorAll('img')].map(i => [i.src.slice(0, 90), (i.alt || '').trim(), i.complete && i.naturalWidth > 0]),
+  captions: [...main.querySelectorAll('figcaption')].map(c => c.textContent.trim()),
+  mute: [...main.querySelectorAll('.cell-output-markdown')].filter(d => /^\s*source\s*\S+\s*$/.test(d.textContent) && d.querySelector('h3, h4')).map(d => d.querySelector('h3, h4').textContent),
   drawings: [...main.querySelectorAll('svg')].filter(s => seen(s) && !s.closest('[aria-hidden=true], [aria-label], [role=presentation], button, a, .katex') && !s.querySelector('title')).length,
   buttons: [...document.querySelectorAll('button, a, input, select')].filter(b => seen(b) && !(b.textContent.trim() || b.ariaLabel || b.title ||
     b.querySelector('img[alt], [aria-label]') || (b.labels && b.labels.length) || b.placeholder)).map(b => b.outerHTML.slice(0, 90)),
@@ -138,9 +140,11 @@ def check(b, host, name, report, shots):
     report(name, 'images', [f'{s}: no alt text' for s, alt, _ in f['images'] if not alt] + [f'{s}: not loaded' for s, _, ok in f['images'] if not ok]
            + [f'{f["drawings"]} drawings without a title']*bool(f['drawings']))
     report(name, 'structure', ([] if f['h1'] == 1 else [f'{f["h1"]} first-level headings']) + [f'id twice: {x}' for x in f['twice']]
-           + [f'a control without a name: {x}' for x in f['buttons']])
+           + [f'a control without a name: {x}' for x in f['buttons']] + [f'a heading without a text: {x}' for x in f['mute']])
+    numbers = [int(m[1]) for c in f['captions'] if (m := re.match(r'Figure (\d+):', c))]
+    report(name, 'numbers of figures', [numbers] if numbers != list(range(1, len(numbers) + 1)) else [])
     left = [x for x in f['left'] if bundled or x not in ('\\(', '\\[')]
-    report(name, 'formulas and references', [f'left over: {x}' for x in left] + [f'formula: {x}' for x in f['mathErrors']])
+    report(name, 'formulas, references and options', [f'left over: {x}' for x in left] + [f'formula: {x}' for x in f['mathErrors']])
     moves = b.js(TWINS, 300)
     if moves: report(name, 'interactive figures', [f'{m["figure"]} control {m["control"]}: {m["seen"]} pictures of {m["frames"]}'
         + ('' if m['visible'] else ', out of sight') + ('' if m['ok'] else ', a frame does not draw')

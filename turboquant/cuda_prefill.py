@@ -714,11 +714,14 @@ def _queued(f, calls=10, rounds=5):
 # %% ../nbs/07a_nvidia_prefill.ipynb #98db8a73
 def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True, calls=10):
     """One causal chunk, float16: {way: dict(seconds, describe, temporaries, tflops)} for ours, and with `theirs` MLX's SDPA
-    on the same keys unpacked beforehand, and dequantise + SDPA. `calls` of ours are evaluated together; three of theirs, which need memory."""
+    on the same keys unpacked beforehand, dequantise + SDPA, and mlx-lm's attention over its own 4 bits (up to 2**31 scores: with more, MLX's product reads where no array lies). `calls` of ours are evaluated together; three of theirs, which need memory."""
     from turboquant.core import sdpa_int4
+    from mlx_lm.models.base import quantized_scaled_dot_product_attention as mlx_lm_int4
     mx.random.seed(0)
     q, k, v = (mx.random.normal((1, h, n, D)).astype(mx.float16) for h, n in ((Hkv * G, L), (Hkv, N), (Hkv, N)))
-    kp, vp = pack(k, axis=-2), pack(v); mx.eval(q, kp[:3], vp[:3]); del k, v
+    kp, vp = pack(k, axis=-2), pack(v)
+    packed = [mx.quantize(x, group_size=64, bits=4) for x in (k, v)] if theirs and Hkv * G * L * N <= 2**31 else []
+    mx.eval(q, kp[:3], vp[:3], packed); del k, v
     ways = {'ours': lambda: sdpa_int4(q, kp, vp, scale=D**-.5, mask='causal', window=window)}
     if theirs:
         at = mx.arange(N); here = N - L + mx.arange(L)[:, None]
@@ -726,6 +729,7 @@ def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True, calls=
         dense = [unpack(p, dtype=mx.float16) for p in (kp, vp)]; mx.eval(dense)
         f = functools.partial(mx.fast.scaled_dot_product_attention, scale=D**-.5, mask=mask)
         ways |= {'MLX SDPA': lambda: f(q, *dense), 'dequantise + SDPA': lambda: f(q, *(unpack(p, dtype=mx.float16) for p in (kp, vp)))}
+        if packed: ways['mlx-lm int4'] = lambda: mlx_lm_int4(mx.array(q), *packed, scale=D**-.5, mask=mask, group_size=64, bits=4)
     work, out = prefill_work(L, N, Hkv * G, D, window or 0), {}
     for n, g in ways.items():
         r = _queued(g, calls if n == 'ours' else min(3, calls), rounds); own = gpu_seconds(lambda i: g(), 6)

@@ -5,17 +5,19 @@
 # %% auto #0
 __all__ = ['STRAIGHT_HELP', 'STRAIGHT_WORDS', 'STRAIGHT_SCALES', 'STRAIGHT_SETUP', 'STRAIGHT_PRODUCE', 'STRAIGHT_QUERIES',
            'STRAIGHT_EXACT', 'STRAIGHT_SCORES', 'STRAIGHT_VALUES', 'STRAIGHT_SOFTMAX', 'STRAIGHT_LOOP', 'STRAIGHT_OUT',
-           'STRAIGHT_PARTS', 'STRAIGHT_REGISTERS', 'straight_header', 'straight_body', 'straight_shared',
-           'straight_fits', 'straight_flags', 'straight_ready', 'sdpa_straight', 'sdpa_cuda_straight']
+           'STRAIGHT_PARTS', 'STRAIGHT_REGISTERS', 'RATE_BODY', 'straight_header', 'straight_body', 'straight_shared',
+           'straight_fits', 'straight_flags', 'straight_ready', 'sdpa_straight', 'sdpa_cuda_straight', 'tensor_rate',
+           'products_rate', 'main']
 
 # %% ../nbs/07aa_straight.ipynb #0dd7cb0c
-import functools, hashlib
+import argparse, functools, hashlib, json, time
 import mlx.core as mx
+from pathlib import Path
 
 # %% ../nbs/07aa_straight.ipynb #eed311b9
 from .core import BACKENDS, _INPUTS, _arrays, _numbers, _sinks, _types, check, once
 from .cuda import lean_kernel
-from .cuda_prefill import FLASH_COMMON, FLASH_HOPPER, FLASH_PLACE, FLASH_WORDS, _proven, flash_fits, flash_launch, flash_plan, has_wgmma, settle, wgmma
+from .cuda_prefill import FLASH_COMMON, FLASH_HOPPER, FLASH_PLACE, FLASH_WORDS, _proven, _queued, flash_fits, flash_launch, flash_plan, has_wgmma, settle, wgmma
 
 # %% ../nbs/07aa_straight.ipynb #77fa180c
 STRAIGHT_HELP = r"""
@@ -545,3 +547,74 @@ def sdpa_cuda_straight(c):
     return once(c, _straight_way)(c)
 
 BACKENDS['cuda'] = sdpa_cuda_straight
+
+# %% ../nbs/07aa_straight.ipynb #5b9df2c5
+RATE_BODY = r"""
+  extern __shared__ __align__(1024) float4 shared[];
+  const int tid = threadIdx.x;
+  uint* words = reinterpret_cast<uint*>(shared);
+  for (int i = tid; i < 256 * ROWS; i += 256) words[i] = x[i];          // ROWS x 512 halves, in panels of 64
+  uint a[2][8];
+  UNROLL for (int i = 0; i < 16; i++) a[i / 8][i % 8] = x[tid * 16 + i];
+  float o[2][ROWS / 2];
+  UNROLL for (int i = 0; i < ROWS / 2; i++) { o[0][i] = 0; o[1][i] = 0; }
+  PUBLISH
+  meet(1, 256);
+  const uint b_ = matrix(reinterpret_cast<__half*>(shared), 16);
+  const int turns = times[0];
+  ROLLED for (int turn = 0; turn < turns; turn++)
+    UNROLL for (int y = 0; y < 16; y++) {
+      LEAVE(1)
+      ORDER
+      UNROLL for (int z = 0; z < 2; z++) wgmma_r0(o[z], a[y % 2] + 4 * z, b_ + (y / 2 * ROWS * 128 + (y % 2 * 2 + z) * 32) / 16, 1);
+      COMMIT
+    }
+  settle<0>(o[0]); settle<0>(o[1]);
+  UNROLL for (int z = 0; z < 2; z++) UNROLL for (int i = 0; i < ROWS / 2; i++) out[((blockIdx.x * 2 + z) * (ROWS / 2) + i) * 256 + tid] = o[z][i];
+"""
+
+def _rate_header(rows, orders=True):
+    text = FLASH_COMMON + FLASH_WORDS + STRAIGHT_HELP + FLASH_HOPPER[:FLASH_HOPPER.index('#define SCORES')]
+    if not orders: return text
+    return text + wgmma(rows, 'r', 0) + settle(rows) + '#undef __global__\n#define __global__ __attribute__((global)) __launch_bounds__(256, 1)\n'
+
+def tensor_rate(rows=64, turns=20000, rounds=5):
+    """TFLOP/s of products 64 x 16 by 16 x `rows` and nothing else, on all multiprocessors of a Hopper GPU, random normal numbers: the median of
+    `rounds` launches by the clock. rows: a multiple of 8 up to 96. ValueError: another GPU, or other rows"""
+    if not has_wgmma(): raise ValueError('tensor_rate: this needs MLX on a Hopper GPU (compute capability 9.0)')
+    if rows not in range(8, 97, 8): raise ValueError(f'tensor_rate: rows must be a multiple of 8 up to 96, got {rows}')
+    sms = 132
+    kernel = lean_kernel(name=f'rate_{rows}', input_names=['x', 'times'], output_names=['out'], source=RATE_BODY, header=_rate_header(rows), shared_memory=1024 * rows)
+    x = mx.random.normal((max(512 * rows, 8192),)).astype(mx.float16).view(mx.uint32); took = []
+    for n in (10, *[turns] * rounds):
+        mx.eval(x); mx.synchronize(); t = time.perf_counter()
+        mx.eval(kernel(inputs=[x, mx.array([n], dtype=mx.int32)], template=(('ROWS', rows),), grid=(256 * sms, 1, 1), threadgroup=(256, 1, 1), output_shapes=[(sms * rows * 256,)], output_dtypes=[mx.float32]))
+        mx.synchronize(); took.append(time.perf_counter() - t)
+    return sms * 2 * turns * 32 * 64 * rows * 16 * 2 / sorted(took[1:])[rounds // 2] / 1e12
+
+def products_rate(N, L=2048, Hkv=4, G=8, D=512, dtype=mx.float16, rounds=5):
+    """dict of the seconds of attention's two matrix products alone, by MLX's `@` in 16 bits: `scores` [Hkv, G L, D] by [Hkv, D, N], `values` [Hkv, G L, N] by [Hkv, N, D];
+    and the `tflops` of both together, without a mask"""
+    mx.random.seed(0)
+    q, k, v = (mx.random.normal((Hkv, n, D)).astype(dtype) for n in (G * L, N, N))
+    p = mx.softmax((q @ k.swapaxes(1, 2)) * D**-.5, axis=-1); mx.eval(q, k, v, p)
+    calls = 3 if p.size <= 2**31 else 1                                # the scores of each lie in memory
+    out = {n: _queued(f, calls, rounds)['seconds'] for n, f in dict(scores=lambda: q @ k.swapaxes(1, 2), values=lambda: p @ v).items()}
+    return out | dict(tflops=4 * Hkv * G * L * N * D / sum(out.values()) / 1e12)
+
+# %% ../nbs/07aa_straight.ipynb #f33c2353
+def main(argv=None):
+    "python -m turboquant.cuda_straight: what tensor cores reach here with products alone"
+    p = argparse.ArgumentParser('turboquant.cuda_straight', description='What tensor cores reach with products alone, and the two matrix products of attention at head dim 512 in 16 bits.')
+    p.add_argument('--N', nargs='+', type=int, default=[2048, 32768, 131072], help='keys; 131072 want 60 GB'); p.add_argument('--json', help='write it to this file')
+    a = p.parse_args(argv)
+    if min(a.N) < 1: p.error(f'--N must be at least 1, got {min(a.N)}')
+    out = dict(device=getattr(mx, 'device_info', dict)().get('device_name'), mlx=mx.__version__, rates={}, products={})
+    if has_wgmma():
+        for rows in (64, 96): out['rates'][rows] = tensor_rate(rows); print(f'products 64 x 16 by 16 x {rows} alone: {out["rates"][rows]:.0f} TFLOP/s', flush=True)
+    for N in a.N:
+        out['products'][N] = r = products_rate(N); print(f'{N:6} keys: scores {r["scores"] * 1e6:.0f} us, values {r["values"] * 1e6:.0f} us: {r["tflops"]:.0f} TFLOP/s', flush=True)
+    if a.json: Path(a.json).write_text(json.dumps(out, indent=1))
+    return out
+
+if __name__ == '__main__' and '__file__' in globals(): main()

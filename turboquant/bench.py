@@ -22,6 +22,7 @@ from .backends import cpu_flags, cpu_text, cpu_threads
 from .simulator import compile_cpp
 from .packing import Packed, pack, unpack
 from .cuda import gpu_seconds
+from .prefill import kernels_for
 
 # %% ../nbs/16_benchmarks.ipynb #462b0a21
 def side_by_side(fns, rounds=7, warmup=2, seconds=20):
@@ -220,6 +221,7 @@ def info():
 def _turns(cases, fp16, rounds):
     "Seconds of every candidate; on a GPU over several cases in turn"
     each = [candidates(x, fp16) for x in cases]
+    there = kernels_for(each[0]); each = [{w: e[w] for w in there} for e in each]
     if mx.default_device() == mx.cpu: return side_by_side(each[0], rounds)
     n = len(each)
     return queued({w: (lambda i, w=w: each[i % n][w]()) for w in each[0]}, 64 if must_read(cases[0]) < 3.5e8 else 20, rounds)

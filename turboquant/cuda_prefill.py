@@ -717,6 +717,7 @@ def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True, calls=
     on the same keys unpacked beforehand, dequantise + SDPA, and mlx-lm's attention over its own 4 bits (up to 2**31 scores: with more, MLX's product reads where no array lies). `calls` of ours are evaluated together; three of theirs, which need memory."""
     from turboquant.core import sdpa_int4
     from mlx_lm.models.base import quantized_scaled_dot_product_attention as mlx_lm_int4
+    from turboquant.prefill import kernels_for
     mx.random.seed(0)
     q, k, v = (mx.random.normal((1, h, n, D)).astype(mx.float16) for h, n in ((Hkv * G, L), (Hkv, N), (Hkv, N)))
     kp, vp = pack(k, axis=-2), pack(v)
@@ -731,7 +732,7 @@ def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True, calls=
         ways |= {'MLX SDPA': lambda: f(q, *dense), 'dequantise + SDPA': lambda: f(q, *(unpack(p, dtype=mx.float16) for p in (kp, vp)))}
         if packed: ways['mlx-lm int4'] = lambda: mlx_lm_int4(mx.array(q), *packed, scale=D**-.5, mask=mask, group_size=64, bits=4)
     work, out = prefill_work(L, N, Hkv * G, D, window or 0), {}
-    for n, g in ways.items():
+    for n, g in kernels_for(ways).items():
         r = _queued(g, calls if n == 'ours' else min(3, calls), rounds); own = gpu_seconds(lambda i: g(), 6)
         out[n] = r | dict(tflops=work / r['seconds'] / 1e12) | (dict(gpu=own) if own else {})
     return out

@@ -47,7 +47,8 @@ def _caption(result):
 _rc |= {'svg.hashsalt': 'turboquant', 'svg.fonttype': 'none'}
 
 def style(**rc):
-    "Set the look of all later figures; `rc` adds or replaces matplotlib settings, with `_` for `.`"
+    "Set the look of all later figures, and whole float32 products on GPUs; `rc` adds or replaces matplotlib settings, with `_` for `.`"
+    os.environ.setdefault('MLX_ENABLE_TF32', '0')                # MLX reads it at its first product
     mpl.rcParams.update(_rc | {k.replace('_', '.', 1): v for k, v in rc.items()})
     from matplotlib_inline.backend_inline import set_matplotlib_formats
     from IPython import get_ipython

@@ -10,7 +10,7 @@ __all__ = ['FLASH_COMMON', 'FLASH_WORDS', 'FLASH_PLACE', 'FLASH_UNPACK', 'FLASH_
            'sdpa_flash', 'has_wgmma', 'sdpa_cuda_any', 'bench_chunk', 'main']
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #e9b67ac6
-import argparse, functools, hashlib, json, re, sys, time, warnings
+import argparse, functools, hashlib, json, os, re, sys, time, warnings
 import mlx.core as mx
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #8f4ecf4a
@@ -750,6 +750,8 @@ def _chunk_arguments(argv=None):
         if x < 1: p.error(f'--{n} must be at least 1, got {x}')
     if a.L > min(a.N): p.error(f'--L must be at most --N ({min(a.N)}), got {a.L}')
     if not all(re.fullmatch(r'[1-9]\d*x[1-9]\d*x[1-9]\d*', s) for s in a.shape): p.error(f'--shape wants HkvxGxD such as 8x4x128, got {a.shape}')
+    if odd := [s for s in a.shape if int(s.split('x')[2]) % 64]: p.error(f'--shape wants head dims that 64 divides, got {odd}')
+    if a.json and not os.path.isdir(there := os.path.dirname(os.path.abspath(a.json))): p.error(f'--json: there is no folder {there}')
     return a
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #c5e8bcf4

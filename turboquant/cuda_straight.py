@@ -578,12 +578,16 @@ def _rate_header(rows, orders=True):
     if not orders: return text
     return text + wgmma(rows, 'r', 0) + settle(rows) + '#undef __global__\n#define __global__ __attribute__((global)) __launch_bounds__(256, 1)\n'
 
-def tensor_rate(rows=64, turns=20000, rounds=5):
-    """TFLOP/s of products 64 x 16 by 16 x `rows` and nothing else, on all multiprocessors of a Hopper GPU, random normal numbers: the median of
-    `rounds` launches by the clock. rows: a multiple of 8 up to 96. ValueError: another GPU, or other rows"""
+def _counts(who, **numbers):
+    for n, x in numbers.items():
+        if type(x) is not int or x < 1: raise ValueError(f'{who}: {n} must be a positive integer, got {x!r}')
+
+def tensor_rate(rows=64, turns=20000, rounds=5, sms=132):
+    """TFLOP/s of products 64 x 16 by 16 x `rows` and nothing else, on `sms` multiprocessors (all of an H200's or H100 SXM's) of the Hopper GPU that MLX
+    finds, random normal numbers: the median of `rounds` launches by the clock. rows: a multiple of 8 up to 96. ValueError: another GPU, or other numbers"""
+    _counts('tensor_rate', rows=rows, turns=turns, rounds=rounds, sms=sms)
+    if rows % 8 or rows > 96: raise ValueError(f'tensor_rate: rows must be a multiple of 8 up to 96, got {rows}')
     if not has_wgmma(): raise ValueError('tensor_rate: this needs MLX on a Hopper GPU (compute capability 9.0)')
-    if rows not in range(8, 97, 8): raise ValueError(f'tensor_rate: rows must be a multiple of 8 up to 96, got {rows}')
-    sms = 132
     kernel = lean_kernel(name=f'rate_{rows}', input_names=['x', 'times'], output_names=['out'], source=RATE_BODY, header=_rate_header(rows), shared_memory=1024 * rows)
     x = mx.random.normal((max(512 * rows, 8192),)).astype(mx.float16).view(mx.uint32); took = []
     for n in (10, *[turns] * rounds):
@@ -594,7 +598,8 @@ def tensor_rate(rows=64, turns=20000, rounds=5):
 
 def products_rate(N, L=2048, Hkv=4, G=8, D=512, dtype=mx.float16, rounds=5):
     """dict of the seconds of attention's two matrix products alone, by MLX's `@` in 16 bits: `scores` [Hkv, G L, D] by [Hkv, D, N], `values` [Hkv, G L, N] by [Hkv, N, D];
-    and the `tflops` of both together, without a mask"""
+    and the `tflops` of both together, without a mask. By the clock. ValueError: a number that is no positive integer"""
+    _counts('products_rate', N=N, L=L, Hkv=Hkv, G=G, D=D, rounds=rounds)
     mx.random.seed(0)
     q, k, v = (mx.random.normal((Hkv, n, D)).astype(dtype) for n in (G * L, N, N))
     p = mx.softmax((q @ k.swapaxes(1, 2)) * D**-.5, axis=-1); mx.eval(q, k, v, p)
@@ -606,14 +611,18 @@ def products_rate(N, L=2048, Hkv=4, G=8, D=512, dtype=mx.float16, rounds=5):
 def main(argv=None):
     "python -m turboquant.cuda_straight: what tensor cores reach here with products alone"
     p = argparse.ArgumentParser('turboquant.cuda_straight', description='What tensor cores reach with products alone, and the two matrix products of attention at head dim 512 in 16 bits.')
-    p.add_argument('--N', nargs='+', type=int, default=[2048, 32768, 131072], help='keys; 131072 want 60 GB'); p.add_argument('--json', help='write it to this file')
-    a = p.parse_args(argv)
-    if min(a.N) < 1: p.error(f'--N must be at least 1, got {min(a.N)}')
+    p.add_argument('--N', nargs='+', type=int, help='keys (default: 2048 32768 131072, which want 60 GB; 256 without a Hopper GPU)')
+    p.add_argument('--L', type=int, help='queries (default: 2048; 64 without a Hopper GPU)'); p.add_argument('--json', help='write it to this file')
+    a = p.parse_args(argv); Ns, L = (a.N or ([2048, 32768, 131072] if has_wgmma() else [256])), (2048 if has_wgmma() else 64) if a.L is None else a.L
+    for name, x in dict(N=min(Ns), L=L).items():
+        if x < 1: p.error(f'--{name} must be at least 1, got {x}')
+    if a.json and not Path(a.json).absolute().parent.is_dir(): p.error(f'--json: there is no folder {Path(a.json).absolute().parent}')
     out = dict(device=getattr(mx, 'device_info', dict)().get('device_name'), mlx=mx.__version__, rates={}, products={})
-    if has_wgmma():
+    if not has_wgmma(): print('no Hopper GPU here: only the matrix products')
+    else:
         for rows in (64, 96): out['rates'][rows] = tensor_rate(rows); print(f'products 64 x 16 by 16 x {rows} alone: {out["rates"][rows]:.0f} TFLOP/s', flush=True)
-    for N in a.N:
-        out['products'][N] = r = products_rate(N); print(f'{N:6} keys: scores {r["scores"] * 1e6:.0f} us, values {r["values"] * 1e6:.0f} us: {r["tflops"]:.0f} TFLOP/s', flush=True)
+    for N in Ns:
+        out['products'][N] = r = products_rate(N, L); print(f'{N:6} keys: scores {r["scores"] * 1e6:.0f} us, values {r["values"] * 1e6:.0f} us: {r["tflops"]:.3g} TFLOP/s', flush=True)
     if a.json: Path(a.json).write_text(json.dumps(out, indent=1))
     return out
 

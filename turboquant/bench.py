@@ -22,7 +22,7 @@ from .backends import cpu_flags, cpu_text, cpu_threads
 from .simulator import compile_cpp
 from .packing import Packed, pack, unpack
 from .cuda import gpu_seconds
-from .prefill import kernels_for
+from .prefill import kernels_for, out_file
 
 # %% ../nbs/16_benchmarks.ipynb #462b0a21
 def side_by_side(fns, rounds=7, warmup=2, seconds=20):
@@ -598,7 +598,7 @@ def _fuzz_arguments(x):
     "The options of the parser of fuzz"
     x.add_argument('--cases', type=int, default=2000, help='random calls on this device')
     x.add_argument('--simulator', type=int, default=100, help='random calls of the Metal texts in the simulator')
-    x.add_argument('--seed', type=int, default=0); x.add_argument('--json', help='append the results to this file')
+    x.add_argument('--seed', type=int, default=0); x.add_argument('--json', type=out_file, help='append the results to this file')
     x.add_argument('--seconds', type=float, default=1e9, help='stop each part after this long')
 
 def _cpu_arguments(x):
@@ -607,7 +607,7 @@ def _cpu_arguments(x):
     add('--shape', nargs='+', choices=list(SHAPES), default=list(SHAPES)); add('--N', type=int, default=16384)
     add('--k-axis', nargs='+', type=int, choices=[-1, -2], default=[-2, -1]); add('--rounds', type=int, default=21)
     add('--linear', nargs='+', type=int, default=[1024, 2048, 4096, 8192, 16384, 32768, 65536], metavar='N')
-    add('--json', help='append the results to this file')
+    add('--json', type=out_file, help='append the results to this file')
 
 def _arguments(s, c, y):
     "The options of the parsers of sdpa, check and copy"
@@ -617,14 +617,14 @@ def _arguments(s, c, y):
     add('--dtype', choices=['float32', 'float16', 'bfloat16'], help='of queries and output (default: float32 on a CPU, float16 on a GPU)')
     add('--k-axis', nargs='+', type=int, choices=[-1, -2], help="keys' groups: -2 along the tokens, -1 within a token")
     add('--rounds', type=int, default=7, help='the median of so many (default: 7)')
-    add('--plot', metavar='FILE', help='draw the table into this .png, .svg or .pdf file')
+    add('--plot', metavar='FILE', type=out_file, help='draw the table into this .png, .svg or .pdf file')
     add = c.add_argument
     add('--cases', type=int, default=200, help='random calls in float32, and a quarter as many in each 16-bit type'); add('--seed', type=int, default=0, help='of the random calls')
     add('--seconds', type=float, default=1e9, help='stop a dtype after this long')
     add = y.add_argument
     add('--N', nargs='+', type=int, default=[8192, 65536], help='tokens in the cache')
     add('--shape', choices=list(SHAPES), default='gemma4-sliding', help='heads and head dims of this model')
-    for x in (s, c, y): x.add_argument('--json', help='append the results to this file')
+    for x in (s, c, y): x.add_argument('--json', type=out_file, help='append the results to this file')
 
 # %% ../nbs/16_benchmarks.ipynb #0ee977be
 def parser():

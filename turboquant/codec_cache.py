@@ -28,6 +28,7 @@ from .cuda import gpu_clock
 from .kv_cache import MANY, Causal, PackedKeys, PackedKVCache, PackedValues, note, undo, whole, written, _again, _fail, _half, _up
 from .online_softmax import M0, State, finish, merge
 from .polarquant import PolarQuant
+from .prefill import out_file
 from .qjl import QJL, Split, outliers
 from .turboquant import RotInt4, TurboQuant
 
@@ -942,7 +943,7 @@ def main(argv=None):
     p.add_argument('--append', action='store_true', help='the cost of appending a token to 60 layers, in blocks and each at once')
     p.add_argument('--step', action='store_true', help='with --append: also the decode step it is a part of, of Gemma 4 31B with random 4-bit weights (18 GB)')
     p.add_argument('--seconds', type=float, default=240, help='start no further row of --append after so many')
-    p.add_argument('--json', help='write the results to this file')
+    p.add_argument('--json', type=out_file, help='write the results to this file')
     p.add_argument('--tokens', type=int, default=2048, help='tokens of data/alice.txt')
     p.add_argument('--every', type=int, default=8, help='of the queries, for the attention columns')
     a, out = p.parse_args(argv), {}

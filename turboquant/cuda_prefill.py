@@ -10,7 +10,7 @@ __all__ = ['FLASH_COMMON', 'FLASH_WORDS', 'FLASH_PLACE', 'FLASH_UNPACK', 'FLASH_
            'sdpa_flash', 'has_wgmma', 'sdpa_cuda_any', 'bench_chunk', 'main']
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #e9b67ac6
-import argparse, functools, hashlib, json, os, re, sys, time, warnings
+import argparse, functools, hashlib, json, re, sys, time, warnings
 import mlx.core as mx
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #8f4ecf4a
@@ -740,18 +740,18 @@ def bench_chunk(Hkv, G, D, N, L=2048, window=None, rounds=5, theirs=True, calls=
 # %% ../nbs/07a_nvidia_prefill.ipynb #13f5fac4
 def _chunk_arguments(argv=None):
     "The command's arguments"
+    from turboquant.prefill import out_file
     p = argparse.ArgumentParser('turboquant.cuda_prefill', description='Time a causal chunk, float16, on the device MLX finds: several calls described, then evaluated together.')
     p.add_argument('--N', nargs='+', type=int, default=[2048, 32768, 131072], help='keys'); p.add_argument('--L', type=int, default=2048, help='queries: the last of the N')
     p.add_argument('--shape', nargs='+', default=['8x4x128', '16x2x256', '4x8x512'], help='HkvxGxD'); p.add_argument('--window', type=int, help='each query sees that many keys')
     p.add_argument('--calls', type=int, default=10, help='of ours, evaluated together'); p.add_argument('--rounds', type=int, default=5, help='the median of so many')
-    p.add_argument('--only-ours', action='store_true', help="not MLX's ways"); p.add_argument('--json', help='write all that to this file')
+    p.add_argument('--only-ours', action='store_true', help="not MLX's ways"); p.add_argument('--json', type=out_file, help='write all that to this file')
     a = p.parse_args(argv)
     for n, x in dict(N=min(a.N), L=a.L, calls=a.calls, rounds=a.rounds, window=1 if a.window is None else a.window).items():
         if x < 1: p.error(f'--{n} must be at least 1, got {x}')
     if a.L > min(a.N): p.error(f'--L must be at most --N ({min(a.N)}), got {a.L}')
     if not all(re.fullmatch(r'[1-9]\d*x[1-9]\d*x[1-9]\d*', s) for s in a.shape): p.error(f'--shape wants HkvxGxD such as 8x4x128, got {a.shape}')
     if odd := [s for s in a.shape if int(s.split('x')[2]) % 64]: p.error(f'--shape wants head dims that 64 divides, got {odd}')
-    if a.json and not os.path.isdir(there := os.path.dirname(os.path.abspath(a.json))): p.error(f'--json: there is no folder {there}')
     return a
 
 # %% ../nbs/07a_nvidia_prefill.ipynb #c5e8bcf4

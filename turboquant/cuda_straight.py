@@ -610,13 +610,13 @@ def products_rate(N, L=2048, Hkv=4, G=8, D=512, dtype=mx.float16, rounds=5):
 # %% ../nbs/07aa_straight.ipynb #f33c2353
 def main(argv=None):
     "python -m turboquant.cuda_straight: what tensor cores reach here with products alone"
+    from turboquant.prefill import out_file
     p = argparse.ArgumentParser('turboquant.cuda_straight', description='What tensor cores reach with products alone, and the two matrix products of attention at head dim 512 in 16 bits.')
     p.add_argument('--N', nargs='+', type=int, help='keys (default: 2048 32768 131072, which want 60 GB; 256 without a Hopper GPU)')
-    p.add_argument('--L', type=int, help='queries (default: 2048; 64 without a Hopper GPU)'); p.add_argument('--json', help='write it to this file')
+    p.add_argument('--L', type=int, help='queries (default: 2048; 64 without a Hopper GPU)'); p.add_argument('--json', type=out_file, help='write it to this file')
     a = p.parse_args(argv); Ns, L = (a.N or ([2048, 32768, 131072] if has_wgmma() else [256])), (2048 if has_wgmma() else 64) if a.L is None else a.L
     for name, x in dict(N=min(Ns), L=L).items():
         if x < 1: p.error(f'--{name} must be at least 1, got {x}')
-    if a.json and not Path(a.json).absolute().parent.is_dir(): p.error(f'--json: there is no folder {Path(a.json).absolute().parent}')
     out = dict(device=getattr(mx, 'device_info', dict)().get('device_name'), mlx=mx.__version__, rates={}, products={})
     if not has_wgmma(): print('no Hopper GPU here: only the matrix products')
     else:

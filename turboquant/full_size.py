@@ -17,6 +17,7 @@ from mlx_lm.models.cache import KVCache, QuantizedKVCache, RotatingKVCache
 # %% ../nbs/12b_full_size.ipynb #95c6ba82
 from .gemma4 import GEMMA4, Gemma4, Gemma4Config, tiny
 from .kv_cache import PackedRotatingKVCache
+from .prefill import out_file
 from .recorded import recorded
 from .shared import PackedSharedKVCache
 from . import one_token
@@ -181,7 +182,7 @@ def _profile_rows(nets, conf, N=700):
 def main(argv=None):
     "python -m turboquant.full_size: rows of JSON for Gemma 4 31B with random weights on the device MLX finds"
     p = argparse.ArgumentParser('turboquant.full_size', description='Decode, chunks and a whole prompt of Gemma 4 31B with random 4-bit weights (18 GB).')
-    p.add_argument('--do', default='decode,chunks', help='decode, chunks, full, profile (NVIDIA, with torch), or several with commas'); p.add_argument('--json', help='append rows here')
+    p.add_argument('--do', default='decode,chunks', help='decode, chunks, full, profile (NVIDIA, with torch), or several with commas'); p.add_argument('--json', type=out_file, help='append rows here')
     p.add_argument('--contexts', nargs='+', type=int); p.add_argument('--offsets', nargs='+', type=int); p.add_argument('--tokens', type=int, help='of the whole prompt')
     p.add_argument('--kinds', nargs='+', choices=KINDS, default=KINDS); p.add_argument('--rounds', type=int, default=3); p.add_argument('--small', action='store_true', help='a tiny model')
     a = p.parse_args(argv); s = a.small

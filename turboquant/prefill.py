@@ -7,11 +7,11 @@ __all__ = ['PREFILL_METAL', 'PREFILL_HEADER', 'PREFILL_SETUP', 'PREFILL_QUERIES'
            'PREFILL_STAGE_K', 'PREFILL_STAGE_V', 'PREFILL_SCORES', 'PREFILL_EXCHANGE_OUT', 'PREFILL_EXCHANGE_IN',
            'PREFILL_BARRIER', 'PREFILL_SOFTMAX', 'PREFILL_VALUES', 'PREFILL_OUT', 'PREFILL_PARTS', 'PREFILL_TEXT',
            'PREFILL_ROWS', 'CUDA_MATRIX', 'prefill_cost', 'prefill_fits', 'prefill_plan', 'prefill_launch',
-           'sdpa_prefill', 'sdpa_metal_any', 'kernels_for', 'prefill_ways', 'bench_prefill', 'prefill_arguments',
-           'prefill_main']
+           'sdpa_prefill', 'sdpa_metal_any', 'kernels_for', 'prefill_ways', 'bench_prefill', 'out_file',
+           'prefill_arguments', 'prefill_main']
 
 # %% ../nbs/07_prefill.ipynb #a5e99999
-import itertools, json, os, platform, sys, time, warnings
+import argparse, itertools, json, os, platform, sys, time, warnings
 import numpy as np
 import mlx.core as mx
 
@@ -621,12 +621,18 @@ def bench_prefill(ways=None, rounds=5, limit=10, **shape):
     return {n: dict(seconds=sorted(t)[len(t) // 2], rounds=len(t), temporaries=first[n][0]) for n, t in took.items()}
 
 # %% ../nbs/07_prefill.ipynb #cde2dc0e
+def out_file(path):
+    "For argparse: a path to write to; its folder must be there, which shows before anything is measured"
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder): raise argparse.ArgumentTypeError(f'there is no folder {folder}')
+    return path
+
 def prefill_arguments(p):
     "The options of `turboquant-bench prefill` on an argparse parser"
     for n, d in (('Hkv', 8), ('G', 4), ('D', 128), ('L', 512), ('N', 8192), ('k-axis', -2), ('window', 0), ('rounds', 5)):
         p.add_argument(f'--{n}', type=int, default=d)
     p.add_argument('--dtype', choices=['float32', 'float16', 'bfloat16'], default='float32')
-    p.add_argument('--causal', action='store_true'); p.add_argument('--ways', nargs='+'); p.add_argument('--json')
+    p.add_argument('--causal', action='store_true'); p.add_argument('--ways', nargs='+'); p.add_argument('--json', type=out_file)
 
 # %% ../nbs/07_prefill.ipynb #a2867861
 def _machine():

@@ -21,6 +21,7 @@ from .codec_cache import KINDS as CODECS, least_block, caches as codec_caches
 from .gemma3 import gemma3_folder
 from .generate import context_limit, encode, generate, kv_bytes
 from .lm import KINDS, default_model_path, load, make_prompt_cache
+from .prefill import out_file
 
 # %% ../nbs/16a_quality.ipynb #49097f9e
 def logprobs(model, ids, cache=None):
@@ -240,7 +241,7 @@ def facts_table(rows):
 def _model_arguments(p):
     p.add_argument('--model', help='a GGUF file, an mlx-lm folder, a hub repo, or gemma-3-270m as chapter 14a installs it; SmolLM2-135M-Instruct by default; in float32')
     p.add_argument('--text', help='a text file; by default data/alice.txt, the novel that comes with the package')
-    p.add_argument('--json', help='write the results to this file')
+    p.add_argument('--json', type=out_file, help='write the results to this file')
 
 def quality_arguments(p):
     "The arguments of turboquant-bench quality, added to the parser `p`"

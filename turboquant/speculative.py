@@ -237,7 +237,8 @@ def main(argv=None):
     "python -m turboquant.speculative [--out FILE]: measure passes of the default model, print or write them as JSON"
     import argparse, os, platform
     from turboquant.lm import load
-    p = argparse.ArgumentParser(prog='python -m turboquant.speculative'); p.add_argument('--out')
+    from turboquant.prefill import out_file
+    p = argparse.ArgumentParser(prog='python -m turboquant.speculative'); p.add_argument('--out', type=out_file)
     p.add_argument('--rounds', type=int, default=20); p.add_argument('--context', type=int, default=512)
     a = p.parse_args(argv); model, _ = load()
     s = measure_passes(model, a.context, rounds=a.rounds)

@@ -43,7 +43,7 @@ def unpolar(angles, r):
 # %% ../nbs/08_polarquant.ipynb #6885964b
 @functools.lru_cache(None)
 def angle_density(level):
-    "The density of a level's angle for a Gaussian vector, up to a factor: sin(2ψ)^(2^(level-1) - 1) on [0, π/2]; 1 on level 1"
+    "The density of a level's angle for a Gaussian vector, up to a factor: `sin(2ψ)**(2**(level-1) - 1)` on [0, π/2]; 1 on level 1"
     k = 2**(_check_int('level', level, 1, 8) - 1) - 1
     def density(t): return np.abs(np.sin(2*t))**k
     return density

@@ -33,7 +33,6 @@ from tqdm import tqdm
 from .bench import SHAPES, case, info
 from .full_size import caches as caches31, fill, runners
 from .one_token import profiled
-from .prefill import out_file
 from .recorded import recorded
 from .channel import Channel
 from .codec_cache import caches as codec_caches, make as codec_for
@@ -1213,7 +1212,7 @@ def main(argv=None):
     p.add_argument('--quick', action='store_true', help='a small form: less than three minutes on two cores')
     p.add_argument('--models', nargs='+', choices=['smollm2', 'gemma3'], help='those that are installed, unless said')
     p.add_argument('--tokens', type=int, help='fewer are quicker; each section that reads a text has its own default')
-    p.add_argument('--json', type=out_file, help='put the results into this file, beside those of other sections, each model as soon as it is done')
+    p.add_argument('--json', help='put the results into this file, beside those of other sections, each model as soon as it is done')
     a = p.parse_args(argv)
     models, got = a.models or ['smollm2'] + ['gemma3']*gemma3_ready(), {}
     save = lambda m, r: _keep(a.json, a.section, {m: r}, _command(a)) if a.json else None

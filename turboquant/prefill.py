@@ -7,11 +7,12 @@ __all__ = ['PREFILL_METAL', 'PREFILL_HEADER', 'PREFILL_SETUP', 'PREFILL_QUERIES'
            'PREFILL_STAGE_K', 'PREFILL_STAGE_V', 'PREFILL_SCORES', 'PREFILL_EXCHANGE_OUT', 'PREFILL_EXCHANGE_IN',
            'PREFILL_BARRIER', 'PREFILL_SOFTMAX', 'PREFILL_VALUES', 'PREFILL_OUT', 'PREFILL_PARTS', 'PREFILL_TEXT',
            'PREFILL_ROWS', 'CUDA_MATRIX', 'prefill_cost', 'prefill_fits', 'prefill_plan', 'prefill_launch',
-           'sdpa_prefill', 'sdpa_metal_any', 'kernels_for', 'prefill_ways', 'bench_prefill', 'out_file',
+           'sdpa_prefill', 'sdpa_metal_any', 'kernels_for', 'prefill_ways', 'bench_prefill', 'writable', 'out_file',
            'prefill_arguments', 'prefill_main']
 
 # %% ../nbs/07_prefill.ipynb #a5e99999
-import argparse, itertools, json, os, platform, sys, time, warnings
+import argparse, itertools, json, os, platform, sys, tempfile, time, warnings
+from pathlib import Path
 import numpy as np
 import mlx.core as mx
 
@@ -621,10 +622,18 @@ def bench_prefill(ways=None, rounds=5, limit=10, **shape):
     return {n: dict(seconds=sorted(t)[len(t) // 2], rounds=len(t), temporaries=first[n][0]) for n, t in took.items()}
 
 # %% ../nbs/07_prefill.ipynb #cde2dc0e
+def writable(path):
+    "`path` as a Path, if a file can be written there; ValueError if not. Looked at before the work, not after it"
+    p = Path(path).resolve()
+    if p.is_dir() or not p.parent.is_dir(): raise ValueError(f'got {path}, wanted a file in a folder that exists')
+    try:
+        with tempfile.TemporaryFile(dir=p.parent): return p
+    except OSError as e: raise ValueError(f'got {path}, wanted a file that can be written: {e.strerror}') from None
+
 def out_file(path):
-    "For argparse: a path to write to; its folder must be there, which shows before anything is measured"
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder): raise argparse.ArgumentTypeError(f'there is no folder {folder}')
+    "For argparse: `path`, if it is `writable`"
+    try: writable(path)
+    except ValueError as e: raise argparse.ArgumentTypeError(str(e)) from None
     return path
 
 def prefill_arguments(p):

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['BASE', 'FORMATS', 'Fact', 'CANDIDATES', 'logprobs', 'teacher_forced', 'distance', 'cache_bits', 'at_once', 'compare',
            'row', 'table', 'novel', 'float32_model', 'stored', 'passage', 'ask', 'says', 'compare_facts', 'facts_table',
-           'quality_arguments', 'facts_arguments', 'writable', 'quality_main', 'facts_main', 'main']
+           'quality_arguments', 'facts_arguments', 'quality_main', 'facts_main', 'main']
 
 # %% ../nbs/16a_quality.ipynb #33da9344
 import argparse, functools, json, math, re, sys, tempfile
@@ -21,7 +21,7 @@ from .codec_cache import KINDS as CODECS, least_block, caches as codec_caches
 from .gemma3 import gemma3_folder
 from .generate import context_limit, encode, generate, kv_bytes
 from .lm import KINDS, default_model_path, load, make_prompt_cache
-from .prefill import out_file
+from .prefill import writable
 
 # %% ../nbs/16a_quality.ipynb #49097f9e
 def logprobs(model, ids, cache=None):
@@ -241,7 +241,7 @@ def facts_table(rows):
 def _model_arguments(p):
     p.add_argument('--model', help='a GGUF file, an mlx-lm folder, a hub repo, or gemma-3-270m as chapter 14a installs it; SmolLM2-135M-Instruct by default; in float32')
     p.add_argument('--text', help='a text file; by default data/alice.txt, the novel that comes with the package')
-    p.add_argument('--json', type=out_file, help='write the results to this file')
+    p.add_argument('--json', help='write the results to this file')
 
 def quality_arguments(p):
     "The arguments of turboquant-bench quality, added to the parser `p`"
@@ -258,14 +258,6 @@ def facts_arguments(p):
     p.add_argument('--n', type=int, default=10, help='how many questions that the unquantised cache answers right')
 
 # %% ../nbs/16a_quality.ipynb #e17b7879
-def writable(path):
-    "`path` as a Path, if a file can be written there; ValueError if not. Looked at before the work, not after it"
-    p = Path(path).resolve()
-    if p.is_dir() or not p.parent.is_dir(): raise ValueError(f'json: got {path}, wanted a file in a folder that exists')
-    try:
-        with tempfile.TemporaryFile(dir=p.parent): return p
-    except OSError as e: raise ValueError(f'json: got {path}, wanted a file that can be written: {e.strerror}') from None
-
 def _inputs(a):
     "(model, tokenizer, text) of the arguments; ValueError or OSError also when `a.json` cannot be written"
     if a.json: writable(a.json)

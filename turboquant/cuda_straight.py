@@ -578,6 +578,7 @@ def _rate_header(rows, orders=True):
     if not orders: return text
     return text + wgmma(rows, 'r', 0) + settle(rows) + '#undef __global__\n#define __global__ __attribute__((global)) __launch_bounds__(256, 1)\n'
 
+# %% ../nbs/07aa_straight.ipynb #6017a5b6
 def _counts(who, **numbers):
     for n, x in numbers.items():
         if type(x) is not int or x < 1: raise ValueError(f'{who}: {n} must be a positive integer, got {x!r}')
@@ -596,6 +597,7 @@ def tensor_rate(rows=64, turns=20000, rounds=5, sms=132):
         mx.synchronize(); took.append(time.perf_counter() - t)
     return sms * 2 * turns * 32 * 64 * rows * 16 * 2 / sorted(took[1:])[rounds // 2] / 1e12
 
+# %% ../nbs/07aa_straight.ipynb #13373180
 def products_rate(N, L=2048, Hkv=4, G=8, D=512, dtype=mx.float16, rounds=5):
     """dict of the seconds of attention's two matrix products alone, by MLX's `@` in 16 bits: `scores` [Hkv, G L, D] by [Hkv, D, N], `values` [Hkv, G L, N] by [Hkv, N, D];
     and the `tflops` of both together, without a mask. By the clock. ValueError: a number that is no positive integer"""
@@ -614,15 +616,15 @@ def main(argv=None):
     p = argparse.ArgumentParser('turboquant.cuda_straight', description='What tensor cores reach with products alone, and the two matrix products of attention at head dim 512 in 16 bits.')
     p.add_argument('--N', nargs='+', type=int, help='keys (default: 2048 32768 131072, which want 60 GB; 256 without a Hopper GPU)')
     p.add_argument('--L', type=int, help='queries (default: 2048; 64 without a Hopper GPU)'); p.add_argument('--json', type=out_file, help='write it to this file')
-    a = p.parse_args(argv); Ns, L = (a.N or ([2048, 32768, 131072] if has_wgmma() else [256])), (2048 if has_wgmma() else 64) if a.L is None else a.L
-    for name, x in dict(N=min(Ns), L=L).items():
+    big = has_wgmma()
+    p.set_defaults(N=[2048, 32768, 131072] if big else [256], L=2048 if big else 64); a = p.parse_args(argv)
+    for name, x in dict(N=min(a.N), L=a.L).items():
         if x < 1: p.error(f'--{name} must be at least 1, got {x}')
     out = dict(device=getattr(mx, 'device_info', dict)().get('device_name'), mlx=mx.__version__, rates={}, products={})
-    if not has_wgmma(): print('no Hopper GPU here: only the matrix products')
-    else:
-        for rows in (64, 96): out['rates'][rows] = tensor_rate(rows); print(f'products 64 x 16 by 16 x {rows} alone: {out["rates"][rows]:.0f} TFLOP/s', flush=True)
-    for N in Ns:
-        out['products'][N] = r = products_rate(N, L); print(f'{N:6} keys: scores {r["scores"] * 1e6:.0f} us, values {r["values"] * 1e6:.0f} us: {r["tflops"]:.3g} TFLOP/s', flush=True)
+    if not big: print('no Hopper GPU here: only the matrix products')
+    for rows in (64, 96) if big else (): out['rates'][rows] = tensor_rate(rows); print(f'products 64 x 16 by 16 x {rows} alone: {out["rates"][rows]:.0f} TFLOP/s', flush=True)
+    for N in a.N:
+        out['products'][N] = r = products_rate(N, a.L); print(f'{N:6} keys: scores {r["scores"] * 1e6:.0f} us, values {r["values"] * 1e6:.0f} us: {r["tflops"]:.3g} TFLOP/s', flush=True)
     if a.json: Path(a.json).write_text(json.dumps(out, indent=1))
     return out
 

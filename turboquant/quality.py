@@ -8,7 +8,7 @@ __all__ = ['BASE', 'FORMATS', 'Fact', 'CANDIDATES', 'logprobs', 'teacher_forced'
            'quality_arguments', 'facts_arguments', 'quality_main', 'facts_main', 'main']
 
 # %% ../nbs/16a_quality.ipynb #33da9344
-import argparse, functools, json, math, re, sys, tempfile
+import argparse, functools, json, math, re, sys
 from collections import namedtuple
 from pathlib import Path
 
